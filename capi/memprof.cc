@@ -21,6 +21,7 @@
 
 using memprof::Limits;
 using memprof::capi::KeepErrno;
+using memprof::mappings::Recording;
 namespace platform = memprof::platform;
 namespace profiler = memprof::profiler;
 
@@ -72,9 +73,9 @@ void configure_runtimes(const memprof::runtimes::Settings& settings) {
   }
 }
 
-void configure_mappings(bool is_wanted) {
+void configure_mappings(Recording recording) {
   if (profiler::state() == memprof::State::kUninitialized) {
-    memprof::mappings::configure(is_wanted);
+    memprof::mappings::configure(recording);
   }
 }
 
@@ -198,7 +199,7 @@ int memprof_init(const memprof_options* options) {
       options->max_live_samples != 0 ? options->max_live_samples : limits.max_live_samples;
   limits.max_stacks = options->max_stacks != 0 ? options->max_stacks : limits.max_stacks;
   configure_runtimes(runtimes);
-  configure_mappings(known.mappings != 0);
+  configure_mappings(known.mappings != 0 ? Recording::kAlways : Recording::kNever);
   const char* folder = options->private_memory != 0 ? nullptr : memprof::read_arena_folder();
   memprof::Configuration run{};
   memprof::read_run(&run);

@@ -132,7 +132,8 @@ const memprof_rate_use* memprof_snapshot_rates(const memprof_snapshot* snapshot,
 }
 
 const memprof_mapping* memprof_snapshot_mappings(const memprof_snapshot* snapshot, uint64_t* count) {
-  return array<memprof_mapping>(snapshot, &Snapshot::mappings, count);
+  const bool has_any = snapshot != nullptr && ours(snapshot)->has_mappings;
+  return array<memprof_mapping>(has_any ? snapshot : nullptr, &Snapshot::mappings, count);
 }
 
 int memprof_snapshot_get_memory(const memprof_snapshot* snapshot, memprof_memory* memory) {

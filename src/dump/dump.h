@@ -10,6 +10,7 @@
 #include "core/arena/arena.h"
 #include "core/arena/memory_limit.h"
 #include "core/engine/runtimes.h"
+#include "core/mappings/mappings.h"
 #include "core/reader/snapshot.h"
 #include "core/sampling/rate_law.h"
 
@@ -27,7 +28,7 @@ struct Configuration {
   runtimes::Settings runtimes = {};
   Budget budget = {};
   uint64_t memory_limit_bytes = kMemoryLimitOfGroup;
-  bool mappings = false;   // the program's own are recorded
+  mappings::Recording mappings = mappings::Recording::kWithPython;  // of the program's own
   uint64_t run_token = 0;  // of the run of `memprof run` that this process belongs to; 0: none
 };
 

@@ -6,6 +6,7 @@
 
 #include "core/engine/ending.h"
 #include "core/engine/profiler.h"
+#include "core/mappings/mappings.h"
 #include "dump/dump.h"
 #include "dump/pages.h"
 #include "memprof.h"
@@ -119,13 +120,16 @@ int read_view(Looking* looking, Snapshot* s) {
 
 // A process measures its own mappings when it takes a snapshot of itself.
 void measure_mappings(Looking* looking, Snapshot* s) {
+  uint64_t resident_bytes = 0;
   for (uint64_t i = 0; i < s->mappings.size; ++i) {
     if (!Looking::has_time(looking)) {
       return;
     }
     SnapshotMapping& m = s->mappings.data[i];
     m.resident_bytes = Looking::in_memory(looking, resident::Pages::kPrivate, m.start, m.limit);
+    resident_bytes += m.resident_bytes;
   }
+  s->has_mappings = s->has_mappings || resident_bytes >= mappings::kWorthShowingBytes;
   s->has_resident_mappings = true;
 }
 

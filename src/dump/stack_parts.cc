@@ -64,7 +64,7 @@ LoadTimes convert_load_births(const Snapshot& s, Birth* births, profile::RawStac
 }
 
 void convert_mappings(const Snapshot& s, profile::RawStack* stacks) {
-  for (uint64_t i = 0; i < s.mappings.size; ++i) {
+  for (uint64_t i = 0; i < s.mappings.size && s.has_mappings; ++i) {
     const SnapshotMapping& m = s.mappings.data[i];
     int64_t(&mapped)[profile::schema::kMappedCount] = stacks[m.stack_id].mapped;
     ++mapped[0];

@@ -100,7 +100,7 @@ TEST(ResidentMemory, IsKeptWhenTheEndBegins) {
 
 TEST(ResidentMemory, OfMappingsOfAnotherProcess) {
   in_child([] {
-    mappings::configure(true);
+    mappings::configure(mappings::Recording::kAlways);
     start();
     constexpr size_t kBytes = 16 << 20;
     void* const memory = mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -121,6 +121,32 @@ TEST(ResidentMemory, OfMappingsOfAnotherProcess) {
     });
     Snapshot::release(snapshot);
   });
+}
+
+TEST(ResidentMemory, MappingsThatNobodyAskedForAreShownWhereTheyAreMuch) {
+  for (const bool is_much : {false, true}) {
+    in_child([is_much] {
+      mappings::configure(mappings::Recording::kWithPython);
+      start();
+      mappings::note_python();
+      constexpr size_t kBytes = 2 * mappings::kWorthShowingBytes;
+      void* const memory = mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+      ASSERT_NE(MAP_FAILED, memory);
+      madvise(memory, kBytes, MADV_NOHUGEPAGE);
+      const FakeStack stack(0x1000);
+      mappings::mapped(memory, kBytes, true, nullptr, stack.entry());
+      memset(memory, 1, is_much ? mappings::kWorthShowingBytes : mappings::kWorthShowingBytes / 2);
+      Snapshot* snapshot = nullptr;
+      ASSERT_EQ(MEMPROF_OK, take_snapshot(&snapshot));
+      EXPECT_EQ(is_much, snapshot->has_mappings) << "as the process itself says";
+      in_child([&] {
+        snapshot->has_mappings = false;  // as where the process has never measured
+        ASSERT_EQ(MEMPROF_OK, read_resident_memory(snapshot, static_cast<uint64_t>(getppid())));
+        EXPECT_EQ(is_much, snapshot->has_mappings) << "as another process says";
+      });
+      Snapshot::release(snapshot);
+    });
+  }
 }
 
 // The fields of a comment can be anything.

@@ -4,6 +4,7 @@
 Mapped and resident bytes are exact, not sampled. Where others share the process (python3, node), what is accounted for is
 compared with what the kernel says of all anonymous memory.
 """
+import os
 import unittest
 
 import e2e
@@ -145,6 +146,32 @@ class Mappings(e2e.Test):
         _, path = self.record(e2e.system_python(), "-c", script)
         _, rows = self.rows(path)
         self.assertEqual(rows["view"], (30 * MIB, 30 * MIB))
+
+    def test_python_needs_no_option_where_they_are_much(self):
+        script = self.folder / "app.py"
+        script.write_text("import mmap, sys\n"
+                          "def load():\n"
+                          "    return mmap.mmap(-1, 64 << 20)\n"
+                          "held = load()\n"
+                          "held[:int(sys.argv[1]) << 20] = bytes(int(sys.argv[1]) << 20)\n")
+        for touched, end in ((32, "exits"), (32, "is killed"), (1, "exits")):
+            path = self.folder / f"{touched}.{end[:2]}.pb.gz"
+            code = script.read_text() + ("import os; os.kill(os.getpid(), 9)" if end == "is killed" else "")
+            self.memprof("run", "-o", path, "--", e2e.system_python(), "-c", code, str(touched),
+                         status=137 if end == "is killed" else 0)
+            shown = self.memprof("report", path).stdout.decode()
+            if touched == 32 and end == "exits":
+                self.assertRegex(shown, r"(?m)^ *32\.0 MiB .* load ")
+                self.assertIn("The program itself also mapped memory: 32.0 MiB", shown)
+            else:  # of what was killed nobody knows what was in memory
+                self.assertNotIn("mapped memory", shown)
+                self.assertNotIn("mapped_space", [name for name, _ in e2e.Profile(path).types])
+        for switch in ("0", ""):
+            path = self.folder / f"switch{switch}.pb.gz"
+            done = e2e.run([e2e.COMMAND, "run", "-o", path, "--", e2e.system_python(), script, "32"],
+                           dict(os.environ, MEMPROF_MMAP=switch))
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertEqual("mapped_space" in [name for name, _ in e2e.Profile(path).types], switch == "")
 
     def test_node(self):
         node = e2e.need("node")

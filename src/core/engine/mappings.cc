@@ -22,11 +22,11 @@ namespace {
 
 constexpr uint32_t kMaxAllocators = 8;
 
-bool g_is_wanted = false;
+Recording g_wanted = Recording::kNever;
 // Both are there before any code runs, and no constructor makes them anew.
 MappingTable g_table;
 MappingLog g_log;
-uint32_t g_heap = 0;
+std::atomic<uint32_t> g_heap{0};  // relaxed: the hooks are on after it
 std::atomic<uint64_t> g_ticket{1};
 std::atomic<bool> g_has_ended{false};
 
@@ -57,9 +57,14 @@ uint64_t draw_ticket() {
   return g_ticket.fetch_add(1, std::memory_order_relaxed);
 }
 
+// Are mappings of this process recorded, asked or not?
+bool has_recording() {
+  return profiler::is_following() && state().is_on.load(std::memory_order_relaxed) != 0;
+}
+
 // May this process's table be changed?  Who asks finds out that the end has begun.
 bool is_recording() {
-  if (!profiler::is_following() || state().is_on.load(std::memory_order_relaxed) == 0) {
+  if (!has_recording()) {
     return false;
   }
   if (__builtin_expect(profiler::kept_from().bit != 0, 0)) {
@@ -92,28 +97,86 @@ void put(const MappingEvent& event) {
 MappedRange describe(MappedBy by, const platform::Entry& entry) {
   MappedRange range;
   range.by = by;
-  range.stack = by == MappedBy::kProgram ? profiler::enter_stack_here(entry, g_heap) : kNoMappingStack;
+  range.stack = by == MappedBy::kProgram
+                    ? profiler::enter_stack_here(entry, g_heap.load(std::memory_order_relaxed))
+                    : kNoMappingStack;
   range.thread_id = profiler::current_thread_id();
   range.time_ns = platform::monotonic_ns();
   range.ticket = draw_ticket();
   return range;
 }
 
+void turn_on() {
+  g_heap.store(profiler::register_heap(kHeapName, sizeof(kHeapName) - 1), std::memory_order_relaxed);
+  // release pairs with the acquire in attach().
+  g_is_on.store(true, std::memory_order_release);
+}
+
+// Calls visit(start, limit) of the program's mappings until it returns false.
+template <typename Visit>
+void each_of_program(const Visit& visit) {
+  for (uint32_t id = g_table.first(); id != 0; id = g_table.following(id)) {
+    const MappingNode& n = g_table.at(id);
+    if (MappingTable::by_of(n) == MappedBy::kProgram &&
+        !visit(n.start.load(std::memory_order_relaxed), n.limit.load(std::memory_order_relaxed))) {
+      return;
+    }
+  }
+}
+
+// Cheaper than a look at all of the process's memory: counts pages of the program's mappings until they are enough.  Where
+// that is no longer cheap, the look it is.
+bool is_worth_measuring() {
+  constexpr uint64_t kMaxCountedBytes = uint64_t{4} << 30;
+  constexpr uint32_t kMaxCounted = 1000;  // one system call each
+  uint64_t mapped_bytes = 0;
+  uint32_t ranges = 0;
+  each_of_program([&](uint64_t start, uint64_t limit) {
+    mapped_bytes += limit - start;
+    ++ranges;
+    return true;
+  });
+  if (mapped_bytes < kWorthShowingBytes || mapped_bytes > kMaxCountedBytes || ranges > kMaxCounted) {
+    return mapped_bytes >= kWorthShowingBytes;
+  }
+  uint64_t resident_bytes = 0;
+  each_of_program([&](uint64_t start, uint64_t limit) {
+    resident_bytes += platform::resident_bytes_in(start, limit);
+    return resident_bytes < kWorthShowingBytes;
+  });
+  return resident_bytes >= kWorthShowingBytes;
+}
+
 }  // namespace
 
-void configure(bool is_wanted) {
-  g_is_wanted = is_wanted;
-  if (is_wanted) {
-    g_heap = profiler::register_heap(kHeapName, sizeof(kHeapName) - 1);
+void configure(Recording recording) {
+  g_wanted = recording;
+  if (recording == Recording::kAlways) {
+    turn_on();
+  } else {
+    g_is_on.store(false, std::memory_order_relaxed);
   }
-  g_is_on.store(is_wanted, std::memory_order_relaxed);
+}
+
+void note_python() {
+  if (g_wanted != Recording::kWithPython || is_on()) {
+    return;
+  }
+  turn_on();
+  if (profiler::is_following()) {
+    state().is_on.store(kRecordedUnasked, std::memory_order_relaxed);
+  }
 }
 
 void attach(const Arena& arena) {
   g_log.reset_in_child();
   g_has_ended.store(false, std::memory_order_relaxed);
   new (&g_table) MappingTable(arena, {hold_stack, release_stack});
-  arena.header().mappings.is_on.store(g_is_wanted ? 1 : 0, std::memory_order_relaxed);
+  uint64_t recorded = kRecordedNot;
+  if (g_is_on.load(std::memory_order_acquire)) {
+    recorded = g_wanted == Recording::kAlways ? kRecordedAsked : kRecordedUnasked;
+  }
+  arena.header().mappings.is_on.store(recorded, std::memory_order_relaxed);
 }
 
 void add_allocator(uint64_t start, uint64_t limit) {
@@ -205,16 +268,21 @@ void moved(const void* from, uint64_t old_bytes, const void* to, uint64_t new_by
 }
 
 void measure() {
-  if (!profiler::is_following() || state().is_on.load(std::memory_order_relaxed) == 0 ||
-      g_has_ended.load(std::memory_order_relaxed) || platform::is_sandboxed()) {
+  if (!has_recording() || g_has_ended.load(std::memory_order_relaxed) || platform::is_sandboxed()) {
     return;
   }
-  g_log.with_table(&g_table, [] { measure_mappings(g_table, &state().measure); });
+  const bool is_asked = state().is_on.load(std::memory_order_relaxed) == kRecordedAsked;
+  g_log.with_table(&g_table, [is_asked] {
+    if (is_asked || is_worth_measuring()) {
+      measure_mappings(g_table, &state().measure);
+    } else {
+      state().measure.time_ns.store(0, std::memory_order_relaxed);
+    }
+  });
 }
 
 void note_end() {
-  if (profiler::is_following() && state().is_on.load(std::memory_order_relaxed) != 0 &&
-      !g_has_ended.load(std::memory_order_relaxed)) {
+  if (has_recording() && !g_has_ended.load(std::memory_order_relaxed)) {
     measure();
     g_has_ended.store(true, std::memory_order_relaxed);
   }

@@ -182,9 +182,9 @@ class Snapshot {
   Span<uint32_t> frame_modules;        // for each frame the index of its module; kNoModule: none
   Span<uint32_t> stack_heaps;          // for each stack the index of its heap
   Span<SnapshotHeap> heaps;            // the first: of no name
-  bool has_mappings = false;           // they were recorded
+  bool has_mappings = false;           // they were asked for, or are worth showing
   bool has_resident_mappings = false;  // what of them is in memory was measured, by their process or another
-  Span<SnapshotMapping> mappings;      // ordered by start
+  Span<SnapshotMapping> mappings;      // ordered by start; also those that are not to be shown
   SnapshotMemory measured;
   RuntimeHeap runtime_heap{};  // as its runtime told it last; of runtime 0: none did
   Span<char> strings;

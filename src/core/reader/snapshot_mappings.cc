@@ -51,9 +51,10 @@ void Snapshot::copy_mappings(Source* source) {
       break;
     }
   }
-  has_mappings = source->header().mappings.is_on.load(std::memory_order_relaxed) != 0;
   const MappingMeasure& measure = source->header().mappings.measure;
   measured.time_ns = measure.time_ns.load(std::memory_order_relaxed);
+  const uint64_t recorded = source->header().mappings.is_on.load(std::memory_order_relaxed);
+  has_mappings = recorded == kRecordedAsked || (recorded == kRecordedUnasked && measured.time_ns != 0);
   has_resident_mappings = has_mappings && measured.time_ns != 0;
   measured.resident_bytes = measure.resident_bytes.load(std::memory_order_relaxed);
   for (uint32_t i = 0; i < static_cast<uint32_t>(MemoryPart::kCount); ++i) {

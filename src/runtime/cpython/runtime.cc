@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/cpython/runtime.h"
 
+#include "core/mappings/mappings.h"
 #include "runtime/cpython/codes.h"
 #include "runtime/cpython/interpreter.h"
 #include "runtime/cpython/line_table.h"
@@ -12,6 +13,9 @@ namespace memprof::cpython {
 namespace {
 
 bool attach_to(const Interpreter* found, bool with_objects) {
+  if (found != nullptr) {
+    mappings::note_python();
+  }
   if (found != nullptr && with_objects) {
     attach_objects(*found);
   }

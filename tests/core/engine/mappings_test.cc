@@ -23,8 +23,10 @@ using testing_support::take;
 constexpr Limits kLimits{1 << 12, 4096, 64};
 constexpr uint64_t kPage = 4096;
 
-void start(bool with_mappings) {
-  mappings::configure(with_mappings);
+using mappings::Recording;
+
+void start(Recording recording) {
+  mappings::configure(recording);
   ASSERT_EQ(Status::kOk, profiler::initialize(kLimits, 1 << 20));
   ASSERT_EQ(Status::kOk, profiler::start());
 }
@@ -41,7 +43,7 @@ void map(uint64_t page, uint64_t pages, uint64_t caller, bool is_recorded = true
 
 TEST(Mappings, AreRecordedWithTheirStacksAndInNoSum) {
   in_child([] {
-    start(true);
+    start(Recording::kAlways);
     map(100, 10, 0x401000);
     map(200, 5, 0x402000);
     mappings::unmapped(at(104), 2 * kPage, mappings::begin_unmap());
@@ -70,7 +72,7 @@ TEST(Mappings, AreRecordedWithTheirStacksAndInNoSum) {
 
 TEST(Mappings, OfASeenAllocatorHaveNoStack) {
   in_child([] {
-    start(true);
+    start(Recording::kAlways);
     mappings::add_allocator(0x500000, 0x600000);
     map(100, 10, 0x400fff);
     map(200, 10, 0x500000);
@@ -85,7 +87,7 @@ TEST(Mappings, OfASeenAllocatorHaveNoStack) {
 
 TEST(Mappings, NothingWhileStoppedButWhatIsGoneIsGone) {
   in_child([] {
-    start(true);
+    start(Recording::kAlways);
     map(100, 10, 0x401000);
     ASSERT_EQ(Status::kOk, profiler::stop());
     map(200, 10, 0x401000);
@@ -101,7 +103,8 @@ TEST(Mappings, NothingWhileStoppedButWhatIsGoneIsGone) {
 
 TEST(Mappings, AreOffUnlessAskedFor) {
   in_child([] {
-    start(false);
+    start(Recording::kNever);
+    mappings::note_python();
     EXPECT_FALSE(mappings::is_on());
     map(100, 10, 0x401000);
     const auto s = take(profiler::arena());
@@ -110,9 +113,53 @@ TEST(Mappings, AreOffUnlessAskedFor) {
   });
 }
 
+// Of a process with a Python, before its tables are made or later; and only what is much is measured.
+TEST(Mappings, WithoutBeingAskedForOfAProcessWithAPython) {
+  for (const bool is_early : {false, true}) {
+    for (const uint64_t touched_bytes : {mappings::kWorthShowingBytes / 2, mappings::kWorthShowingBytes}) {
+      in_child([is_early, touched_bytes] {
+        if (is_early) {
+          mappings::configure(Recording::kWithPython);
+          mappings::note_python();
+          ASSERT_EQ(Status::kOk, profiler::initialize(kLimits, 1 << 20));
+          ASSERT_EQ(Status::kOk, profiler::start());
+        } else {
+          start(Recording::kWithPython);
+          EXPECT_FALSE(mappings::is_on());
+          map(100, 10, 0x401000);
+          mappings::note_python();
+        }
+        EXPECT_TRUE(mappings::is_on());
+        constexpr uint64_t kBytes = 2 * mappings::kWorthShowingBytes;
+        void* const memory =
+            mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        ASSERT_NE(MAP_FAILED, memory);
+        madvise(memory, kBytes, MADV_NOHUGEPAGE);
+        memset(memory, 1, touched_bytes);
+        const FakeStack stack(0x402000);
+        mappings::mapped(memory, kBytes, true, nullptr, stack.entry());
+        mappings::measure();
+        const auto s = take(profiler::arena());
+        const bool is_much = touched_bytes >= mappings::kWorthShowingBytes;
+        EXPECT_EQ(is_much, s->has_mappings);
+        EXPECT_EQ(is_much, s->has_resident_mappings);
+        ASSERT_EQ(1u, s->mappings.size);
+        EXPECT_EQ(reinterpret_cast<uint64_t>(memory), s->mappings.data[0].start);
+        if (is_much) {
+          EXPECT_EQ(touched_bytes, s->mappings.data[0].resident_bytes);
+          munmap(memory, kBytes);
+          mappings::unmapped(memory, kBytes, mappings::begin_unmap());
+          mappings::measure();
+          EXPECT_FALSE(take(profiler::arena())->has_mappings) << "no more";
+        }
+      });
+    }
+  }
+}
+
 TEST(Mappings, WhatIsThereWhenTheEndBeginsStays) {
   in_child([] {
-    start(true);
+    start(Recording::kAlways);
     map(100, 10, 0x401000);
     profiler::note_end_begun();
     mappings::unmapped(at(100), 10 * kPage, mappings::begin_unmap());
@@ -126,7 +173,7 @@ TEST(Mappings, WhatIsThereWhenTheEndBeginsStays) {
 // A runtime that ends unmaps before it frees a block: what was resident is measured before.
 TEST(Mappings, WhatARuntimeUnmapsAtItsEndWasResident) {
   in_child([] {
-    start(true);
+    start(Recording::kAlways);
     void* const memory =
         mmap(nullptr, 10 * kPage, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     ASSERT_NE(MAP_FAILED, memory);
@@ -146,7 +193,7 @@ TEST(Mappings, WhatARuntimeUnmapsAtItsEndWasResident) {
 // A child that is not followed writes nothing into what it shares with its parent.
 TEST(Mappings, AForkChildRecordsNothing) {
   in_child([] {
-    start(true);
+    start(Recording::kAlways);
     map(100, 10, 0x401000);
     in_child([] {
       map(200, 10, 0x401000);

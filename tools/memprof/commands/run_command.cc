@@ -51,7 +51,8 @@ has a profile, too. If a profile cannot be written, the status is 2 instead of 0
   --native-interpreter  keep the frames of Python's evaluation loop, which Python
             functions replace by default
   --mmap    also record the memory that the program maps itself (mmap, sbrk), each
-            mapping with its stack: a heap apart (docs/mappings.md)
+            mapping with its stack: a heap apart (docs/mappings.md); of Python
+            programs also without it, where 4 MiB or more are in memory
   --every TIME     while it runs, also record what the processes hold, each 10s,
                    500ms, 5m ...: memory over time (docs/series.md), in
   --record FILE    (memprof.%n.%p.series), which has at most
