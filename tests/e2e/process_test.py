@@ -233,6 +233,7 @@ class OwnFilter(e2e.Test):
             with self.subTest(way):
                 done = e2e.run([e2e.COMMAND, "run", "--rate", "0", "-o", path, "--", e2e.program("own_filter"), way])
                 self.assertEqual(done.returncode, 7, done.stderr)
+                self.assertNotIn(b"no names", done.stderr, "what was known of a module before holds")
                 rows = self.named(path).by_leaf()
                 self.assertEqual(rows["before_filter"]["alloc_objects"], 500)
                 self.assertEqual(rows[site]["alloc_objects"], blocks)

@@ -43,6 +43,9 @@ constexpr std::string_view kWrappers[] = {
     "__rdl_realloc", "__rg_alloc", "__rg_alloc_zeroed", "__rg_realloc",
     // The JVM's, with parameters
     "os::malloc(*", "os::realloc(*", "os::strdup(*", "AllocateHeap(*", "ReallocateHeap(*",
+    // Mozilla's
+    "moz_xmalloc", "moz_xcalloc", "moz_xrealloc", "moz_xstrdup", "moz_xstrndup", "moz_xmemdup",
+    "moz_xmemalign", "moz_arena_malloc", "moz_arena_calloc", "moz_arena_realloc", "moz_arena_memalign",
     // 7-Zip, NSPR, Mono's GLib, Mosquitto, Check, OCaml, PHP
     "MyAlloc", "MyRealloc", "MidAlloc", "BigAlloc", "PL_malloc", "PL_calloc", "PL_realloc", "PR_Malloc",
     "PR_Calloc", "PR_Realloc", "monoeg_malloc*", "monoeg_g_malloc*", "monoeg_calloc", "monoeg_realloc",

@@ -54,6 +54,13 @@ std::unique_ptr<ElfFile> open_profiled_file(const Profile& profile, const Mappin
     return file;
   }
   if (file->build_id() != mapping.build_id) {
+    if (mapping.build_id.empty()) {
+      *warning =
+          path +
+          ": the profile has no build id of it (it had none then, or the process was in a sandbox), and " +
+          "it has " + file->build_id() + " now; no names";
+      return nullptr;
+    }
     const auto or_none = [](const std::string& id) { return id.empty() ? std::string("none") : id; };
     *warning = path + ": binary changed since it was profiled (build id " + or_none(mapping.build_id) +
                ", now " + or_none(file->build_id()) + "); no names";

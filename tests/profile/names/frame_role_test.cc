@@ -31,8 +31,8 @@ TEST(FrameRole, AllocationFunctionsAndKnownWrappers) {
   for (const char* name :
        {"zmalloc_usable", "AllocSetAllocFromNewBlock", "palloc0", "ngx_alloc", "xmalloc", "xmalloc.part.0",
         "g_malloc0_n", "CRYPTO_zalloc", "os::malloc(unsigned long, MEMFLAGS)", "BigAlloc", "monoeg_malloc0",
-        "av_mallocz", "sqlite3Malloc", "PyMem_RawMalloc", "Node::operator new(unsigned long)",
-        "Node<A>::operator new[](unsigned long)"}) {
+        "moz_xmalloc", "moz_arena_calloc", "av_mallocz", "sqlite3Malloc", "PyMem_RawMalloc",
+        "Node::operator new(unsigned long)", "Node<A>::operator new[](unsigned long)"}) {
     EXPECT_EQ(role_of(name), FrameRole::kWrapper) << name;
   }
 }

@@ -8,8 +8,10 @@
 
 #include <atomic>
 
+#include "platform/linux/memory/mappings.h"
 #include "platform/linux/memory/stack_bounds.h"
 #include "platform/linux/modules/module_map.h"
+#include "platform/memory.h"
 #include "platform/process.h"
 
 // MEMPROF_MODULE_MAP: never ask the C library (for tests, and where its headers do not declare the function).
@@ -30,10 +32,54 @@ std::atomic<FindObject> g_find_object{nullptr};  // relaxed: whoever looks it up
 constexpr uint64_t kMaxHeaders = 128;
 constexpr uint64_t kPage = 4096;
 
-void find_headers_at(uint64_t base, ElfImage* image) {
-  if (!is_readable(base)) {
+// Modules whose first page was found readable, for the time in a sandbox, when nothing can be asked.  The loader's entry and
+// the address tell a module: who is loaded there has its first page there.
+class ReadableModules {
+ public:
+  void note(const link_map* map, uint64_t base) {
+    std::atomic<uint64_t>* const place = place_of(base);
+    uint64_t before = 0;
+    if (place == nullptr || (place->load(std::memory_order_relaxed) != base &&
+                             !place->compare_exchange_strong(before, base, std::memory_order_relaxed))) {
+      return;
+    }
+    maps_[place - bases_].store(map, std::memory_order_relaxed);
+  }
+
+  bool contains(const link_map* map, uint64_t base) {
+    std::atomic<uint64_t>* const place = place_of(base);
+    return place != nullptr && place->load(std::memory_order_relaxed) == base &&
+           maps_[place - bases_].load(std::memory_order_relaxed) == map;
+  }
+
+ private:
+  static constexpr uint64_t kPlaces = 1024;
+  static constexpr uint64_t kTries = 8;
+
+  // Where it is, or may be; nullptr: there is no room.
+  std::atomic<uint64_t>* place_of(uint64_t base) {
+    const uint64_t hash = base / kPage * 0x9e3779b97f4a7c15 >> 32;
+    for (uint64_t i = 0; i < kTries; ++i) {
+      std::atomic<uint64_t>& place = bases_[(hash + i) % kPlaces];
+      const uint64_t there = place.load(std::memory_order_relaxed);
+      if (there == base || there == 0) {
+        return &place;
+      }
+    }
+    return nullptr;
+  }
+
+  std::atomic<uint64_t>
+      bases_[kPlaces];  // 0: free; both relaxed: what they say of each other is checked by the caller's map
+  std::atomic<const link_map*> maps_[kPlaces];
+};
+ReadableModules g_readable;
+
+void find_headers_at(uint64_t base, const link_map* map, ElfImage* image) {
+  if (is_sandboxed() ? !g_readable.contains(map, base) : !is_readable(base)) {
     return;
   }
+  g_readable.note(map, base);
   ElfW(Ehdr) header;
   memcpy(&header, reinterpret_cast<const void*>(base), sizeof(header));
   // A module may lie about its size: headers are only believed in the page that was found readable.
@@ -58,14 +104,14 @@ bool ask_the_loader(FindObject find_object, uint64_t address, ElfImage* image) {
   image->eh_frame = reinterpret_cast<uint64_t>(found.dlfo_eh_frame);
   if (map->l_name != nullptr && map->l_name[0] != '\0') {
     image->path = map->l_name;
-    find_headers_at(map->l_addr, image);
+    find_headers_at(map->l_addr, map, image);
   } else {
     image->path = program_path();
     image->headers = reinterpret_cast<const ElfW(Phdr)*>(getauxval(AT_PHDR));
     image->header_count = image->headers != nullptr ? getauxval(AT_PHNUM) : 0;
   }
   if (image->headers == nullptr && image->map_start != map->l_addr) {
-    find_headers_at(image->map_start, image);
+    find_headers_at(image->map_start, map, image);
   }
   return true;
 }
@@ -104,6 +150,25 @@ bool find_elf(uint64_t address, ElfImage* image) {
   }
 #endif
   return ask_the_map(address, image);
+}
+
+void know_modules() {
+#if MEMPROF_HAS_FIND_OBJECT
+  constexpr size_t kBufferBytes = MappingReader::kMinBufferBytes * 2;
+  auto* const buffer = static_cast<char*>(reserve_pages(kBufferBytes));
+  if (buffer == nullptr) {
+    return;
+  }
+  MappingReader reader("/proc/self/maps", buffer, kBufferBytes);
+  Mapping mapping;
+  ElfImage image;
+  while (reader.is_open() && reader.next(&mapping)) {
+    if (mapping.is_executable && mapping.inode != 0) {
+      static_cast<void>(find_elf(mapping.start, &image));
+    }
+  }
+  release_pages(buffer, kBufferBytes);
+#endif
 }
 
 const ElfW(Phdr) * find_segment(const ElfImage& image, uint64_t address) {

@@ -33,6 +33,10 @@ void find_loader_functions();
 
 bool find_elf(uint64_t address, ElfImage* image);
 
+// Before a sandbox, in which no module is found that was not known: asks for all that are loaded.  Takes no lock; may be called
+// in a fork child.  errno: not kept.
+void know_modules();
+
 // The segment that contains an address; nullptr: none.
 const ElfW(Phdr) * find_segment(const ElfImage& image, uint64_t address);
 

@@ -10,6 +10,7 @@
 #include <cstring>
 #include <string>
 
+#include "platform/linux/modules/elf_image.h"
 #include "platform/modules.h"
 #include "platform/process.h"
 #include "tests/support/engine.h"
@@ -102,6 +103,29 @@ TEST(Modules, OwnFunction) {
 
 TEST(Modules, TheCLibrary) {
   expect_as_the_kernel_says(reinterpret_cast<uint64_t>(dlsym(RTLD_DEFAULT, "gnu_get_libc_version")));
+}
+
+// What was known of a module before holds: else it would stand in a profile a second time, without names.
+TEST(Modules, InASandboxTheyAreTheSame) {
+  platform::know_modules();
+  const uint64_t addresses[] = {reinterpret_cast<uint64_t>(dlsym(RTLD_DEFAULT, "gnu_get_libc_version")),
+                                reinterpret_cast<uint64_t>(dlsym(RTLD_DEFAULT, "__tls_get_addr")),
+                                reinterpret_cast<uint64_t>(&own_function)};
+  for (const uint64_t address : addresses) {
+    platform::set_sandboxed(true);
+    ModuleInfo then{};
+    const bool is_found = find_module(address, &then);
+    platform::set_sandboxed(false);
+    ModuleInfo before{};
+    ASSERT_TRUE(find_module(address, &before));
+    SCOPED_TRACE(before.path);
+    ASSERT_TRUE(is_found);
+    EXPECT_NE("", hex(then));
+    EXPECT_EQ(hex(before), hex(then));
+    EXPECT_EQ(before.start, then.start);
+    EXPECT_EQ(before.limit, then.limit);
+    EXPECT_EQ(before.file_offset, then.file_offset);
+  }
 }
 
 TEST(Modules, TheBiasLeadsToAddressesInTheFile) {

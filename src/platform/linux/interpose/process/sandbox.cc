@@ -20,6 +20,7 @@
 #include "platform/clock.h"
 #include "platform/linux/interpose/hook_name.h"
 #include "platform/linux/memory/system_call.h"
+#include "platform/linux/modules/elf_image.h"
 #include "platform/process.h"
 
 namespace {
@@ -44,6 +45,7 @@ bool is_strict(long number, const long* a) {
   if (!was_sandboxed) {
     const int saved_errno = errno;
     memprof::profiler::before_sandbox();
+    platform::know_modules();
     errno = saved_errno;
     platform::set_sandboxed(true);
   }
