@@ -39,6 +39,18 @@ constexpr RuntimeHeap kRuntimeHeaps[] = {
     {"ghc", "Haskell's heap", "+RTS -hT profiles it"},
     {"beam.smp", "Erlang's heap", "erlang:memory() says its parts"},
     {"clickhouse", "ClickHouse's allocator", "its table system.asynchronous_metrics has jemalloc's counts"},
+    {"_chdb", "ClickHouse's allocator", "its table system.asynchronous_metrics has jemalloc's counts"},
+    {"libxul.so", "the heap of Firefox's JavaScript", "about:memory lists its objects"},
+    {"libmozjs", "SpiderMonkey's heap", ""},
+    {"chrome", "memory of Chromium's own allocators",
+     "its Task Manager and chrome://tracing (memory-infra) list it"},
+    {"chromium", "memory of Chromium's own allocators",
+     "its Task Manager and chrome://tracing (memory-infra) list it"},
+    {"libjavascriptcoregtk", "WebKit's heap", "Malloc=1 in its environment makes WebKit use malloc"},
+    {"dart", "Dart's heap", "Dart DevTools lists its objects"},
+    {"qemu-system-", "the guest's memory", "its size is that of -m"},
+    {"mariadbd", "InnoDB's buffer pool", "SHOW ENGINE INNODB STATUS says its size"},
+    {"mysqld", "InnoDB's buffer pool", "SHOW ENGINE INNODB STATUS says its size"},
 };
 
 std::string_view file_name(std::string_view path) {

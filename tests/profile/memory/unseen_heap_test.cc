@@ -84,6 +84,11 @@ TEST(UnseenHeap, HasTheNameOfItsRuntime) {
   EXPECT_THAT(of({"node"}, ResidentRuntime::kV8).way_out, HasSubstr("docs/node.md"));
   EXPECT_EQ("the JVM's heap", of({"java", "/jvm/libjvm.so"}, ResidentRuntime::kJvm).owner);
   EXPECT_EQ("Go's heap", of({"server"}, ResidentRuntime::kGo).owner);
+  EXPECT_THAT(of({"firefox-esr", "/usr/lib/firefox-esr/libxul.so"}).way_out, HasSubstr("about:memory"));
+  EXPECT_THAT(of({"WebKitWebProcess", "/usr/lib/libjavascriptcoregtk-4.1.so.0"}).way_out,
+              HasSubstr("Malloc=1"));
+  EXPECT_EQ("the guest's memory", of({"/usr/bin/qemu-system-x86_64"}).owner);
+  EXPECT_EQ("InnoDB's buffer pool", of({"mariadbd"}).owner);
   EXPECT_EQ("", of({"server", "/usr/lib/libm.so.6"}).owner);
   EXPECT_THAT(of({"server"}).way_out, HasSubstr("--mmap"));
   EXPECT_EQ("", of({"server"}, ResidentRuntime::kNone, true).way_out) << "they were recorded";
