@@ -130,6 +130,16 @@ UnseenHeap unseen_heap(const Profile& profile) {
                           has(Metric::kMappedSpace), has(Metric::kJsSpace));
 }
 
+std::string unsampled_memory_text(uint64_t max_resident_bytes, const std::string& program) {
+  constexpr uint64_t kMuch = uint64_t{16} << 20;  // the files of many programs
+  if (max_resident_bytes < kMuch) return {};
+  const RuntimeHeap* const known = runtime_heap_of({program});
+  std::string hint = known == nullptr ? kByMappings : std::string(known->name) + " is not malloc's";
+  if (known != nullptr && known->way_out[0] != '\0') hint += std::string("; ") + known->way_out;
+  return fmt::format("{} in memory, code and files included ({})",
+                     format_bytes(static_cast<double>(max_resident_bytes)), hint);
+}
+
 std::string unseen_heap_text(const UnseenHeap& unseen) {
   if (!unseen.is_known()) return {};
   const auto text = [](uint64_t bytes) { return format_bytes(static_cast<double>(bytes)); };

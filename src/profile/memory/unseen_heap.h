@@ -40,6 +40,10 @@ UnseenHeap find_unseen_heap(const ProfileFacts& facts, const ResidentMemory& res
 // Of a whole profile.
 UnseenHeap unseen_heap(const Profile& profile);
 
+// What a process had in memory of which nothing was sampled, code and files included, as nothing more is known: "96.7 MiB in
+// memory, code and files included (LuaJIT's heap is not malloc's; WAY OUT)".  Empty: it is little.
+std::string unsampled_memory_text(uint64_t max_resident_bytes, const std::string& program);
+
 // "52.3 MiB of 55.1 MiB anonymous memory (LuaJIT's heap is not malloc's; WAY OUT)"; empty: nothing is unseen.
 std::string unseen_heap_text(const UnseenHeap& unseen);
 

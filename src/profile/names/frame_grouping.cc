@@ -72,6 +72,7 @@ FrameGrouping::FrameGrouping(const Profile& profile, GroupBy by, const FrameView
                   : view.forwarders ? view.forwarders
                                     : find_forwarders({&profile})),
       interpreter_(profile),
+      allocators_(profile),
       at_location_(profile.locations.size()) {}
 
 void FrameGrouping::frames_of(const Stack& stack, std::vector<GroupedFrame>* frames) {
@@ -136,6 +137,7 @@ void FrameGrouping::code_frames_of(const Stack& stack, std::vector<GroupedFrame>
   std::optional<GroupedFrame> outermost_allocation;
   const size_t python_end = interpreter_.executed_end(stack);
   const bool hides_interpreter = !view_.interpreter && !view_.all && python_end != 0;
+  const size_t allocator_end = view_.all ? 0 : allocators_.of(stack);
   for (size_t place = 0; place < stack.locations.size(); ++place) {
     const bool is_interpreter = python_end != 0 && interpreter_.is_interpreter(stack, place);
     if (hides_interpreter && is_interpreter) continue;
@@ -148,6 +150,7 @@ void FrameGrouping::code_frames_of(const Stack& stack, std::vector<GroupedFrame>
       // Who called what stands before a gap is not known.
       if (role == FrameRole::kGap && own_.empty()) own_ = *frames;
       frames->push_back(known.frame);
+      if (place < allocator_end) continue;
       if (is_interpreter || !is_folded(role, own_.empty(), place < python_end, is_called_[place])) {
         if (own_.empty()) innermost = &known;
         own_.push_back(known.frame);

@@ -22,6 +22,7 @@
 #include <vector>
 
 #include "profile/model/model.h"
+#include "profile/names/allocator_ends.h"
 #include "profile/names/forwarders.h"
 #include "profile/names/frame_name.h"
 #include "profile/names/frame_role.h"
@@ -193,6 +194,7 @@ class FrameGrouping {
   const FrameView view_;
   const std::shared_ptr<const Forwarders> forwarders_;
   const InterpreterFrames interpreter_;
+  AllocatorEnds allocators_;
   std::vector<std::optional<std::vector<KnownFrame>>> at_location_;  // innermost first, without hidden ones
   std::map<GroupKey, uint32_t> group_index_;
   std::vector<FrameGroup> groups_;

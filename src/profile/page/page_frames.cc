@@ -57,6 +57,7 @@ ProfileFrames::ProfileFrames(const Profile& profile, PageFrames* frames)
       frames_(*frames),
       forwarders_(find_forwarders(profile)),
       interpreter_(profile),
+      allocators_(profile),
       at_location_(profile.locations.size()) {}
 
 const std::vector<PageSite>& ProfileFrames::at(uint32_t location) {
@@ -76,6 +77,7 @@ std::vector<uint32_t> ProfileFrames::root_first(const Stack& stack) {
   std::vector<uint32_t> sites;
   const size_t python_end = interpreter_.executed_end(stack);
   interpreter_.mark_called(stack, &is_called_);
+  const size_t allocator_end = allocators_.of(stack);
   for (size_t place = 0; place < stack.locations.size(); ++place) {
     const bool is_interpreter = python_end != 0 && interpreter_.is_interpreter(stack, place);
     for (PageSite site : at(stack.locations[place])) {
@@ -83,6 +85,7 @@ std::vector<uint32_t> ProfileFrames::root_first(const Stack& stack) {
       if (site.role == static_cast<uint32_t>(FrameRole::kNameless) && place >= python_end) {
         site.role = static_cast<uint32_t>(FrameRole::kOwn);
       }
+      if (place < allocator_end) site.role = static_cast<uint32_t>(FrameRole::kWrapper);
       site.role |= is_interpreter ? kIsInterpreter : 0;
       sites.push_back(frames_.site_of(site));
     }

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "profile/model/model.h"
+#include "profile/names/allocator_ends.h"
 #include "profile/names/forwarders.h"
 #include "profile/names/frame_name.h"
 #include "profile/names/frame_role.h"
@@ -119,6 +120,7 @@ class ProfileFrames {
   PageFrames& frames_;
   const Forwarders forwarders_;
   const InterpreterFrames interpreter_;
+  AllocatorEnds allocators_;
   std::vector<std::vector<PageSite>> at_location_;  // innermost first
   std::vector<bool> is_called_;                     // of the stack that is looked at
 };

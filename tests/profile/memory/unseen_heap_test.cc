@@ -94,6 +94,18 @@ TEST(UnseenHeap, HasTheNameOfItsRuntime) {
   EXPECT_EQ("", of({"server"}, ResidentRuntime::kNone, true).way_out) << "they were recorded";
 }
 
+TEST(UnseenHeap, OfAProcessWithoutASample) {
+  EXPECT_EQ("", unsampled_memory_text(15 * kMiB, "luajit"));
+  EXPECT_EQ(
+      "96.0 MiB in memory, code and files included (LuaJIT's heap is not malloc's; collectgarbage('count') says "
+      "its size)",
+      unsampled_memory_text(96 * kMiB, "luajit"));
+  EXPECT_THAT(unsampled_memory_text(96 * kMiB, "server"),
+              HasSubstr("(memprof run --mmap shows who maps it)"));
+  EXPECT_EQ("96.0 MiB in memory, code and files included (SpiderMonkey's heap is not malloc's)",
+            unsampled_memory_text(96 * kMiB, "libmozjs"));
+}
+
 TEST(UnseenHeap, AsText) {
   EXPECT_EQ("", unseen_heap_text({}));
   EXPECT_EQ(

@@ -28,11 +28,26 @@ FrameRole python(const std::string& name, const std::string& file) {
 TEST(FrameRole, AllocationFunctionsAndKnownWrappers) {
   EXPECT_EQ(role_of("malloc"), FrameRole::kAllocation);
   EXPECT_EQ(role_of("operator new(unsigned long)", "_Znwm"), FrameRole::kAllocation);
-  for (const char* name :
-       {"zmalloc_usable", "AllocSetAllocFromNewBlock", "palloc0", "ngx_alloc", "xmalloc", "xmalloc.part.0",
-        "g_malloc0_n", "CRYPTO_zalloc", "os::malloc(unsigned long, MEMFLAGS)", "BigAlloc", "monoeg_malloc0",
-        "moz_xmalloc", "moz_arena_calloc", "av_mallocz", "sqlite3Malloc", "PyMem_RawMalloc",
-        "Node::operator new(unsigned long)", "Node<A>::operator new[](unsigned long)"}) {
+  for (const char* name : {"zmalloc_usable",
+                           "AllocSetAllocFromNewBlock",
+                           "palloc0",
+                           "ngx_alloc",
+                           "xmalloc",
+                           "xmalloc.part.0",
+                           "g_malloc0_n",
+                           "CRYPTO_zalloc",
+                           "os::malloc(unsigned long, MEMFLAGS)",
+                           "BigAlloc",
+                           "monoeg_malloc0",
+                           "moz_xmalloc",
+                           "PL_malloc_atomic",
+                           "Perl_safesysrealloc",
+                           "moz_arena_calloc",
+                           "av_mallocz",
+                           "sqlite3Malloc",
+                           "PyMem_RawMalloc",
+                           "Node::operator new(unsigned long)",
+                           "Node<A>::operator new[](unsigned long)"}) {
     EXPECT_EQ(role_of(name), FrameRole::kWrapper) << name;
   }
 }

@@ -76,10 +76,8 @@ std::string not_in_it(const RunOutput& output) {
 
 // What a process had without malloc; files, too, of which nothing is known then.
 std::string in_memory(const ProcessProfile& process) {
-  constexpr uint64_t kMuch = uint64_t{16} << 20;
-  if (process.max_resident_bytes < kMuch) return "";
-  return "; it had " + profile::format_bytes(static_cast<double>(process.max_resident_bytes)) +
-         " in memory, code and files included, which memprof run --mmap may show";
+  const std::string text = profile::unsampled_memory_text(process.max_resident_bytes, process.program);
+  return text.empty() ? "" : "; it had " + text;
 }
 
 // Of a program whose profile is written though it shows nothing.
