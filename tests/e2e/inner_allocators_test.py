@@ -50,6 +50,12 @@ class InnerAllocators(e2e.Test):
         self.check(done, status, said)
         return [int(n) for n in done.stdout.split()[1:]], out
 
+    def test_the_own_interface_of_the_allocator_behind_malloc(self):
+        if not (e2e.PROGRAMS / "jemalloc_interface").exists():
+            self.skipTest("there is no jemalloc to link with")
+        said, profile = self.profile_program("jemalloc_interface", MEMPROF_INLINE_HOOKS="1")
+        self.check_truth(said, profile)
+
     def kept(self, profile, pattern="keep_"):
         """Bytes and blocks that are live in functions whose names begin so."""
         rows = [row for row in self.report(profile, "-n", "1000")["rows"]

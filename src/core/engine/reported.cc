@@ -26,7 +26,7 @@ HeapMap::Token from_token(uint64_t token) {
 
 // `before` runs inside the event, where the thread is muted, before the block is recorded.
 template <typename Before>
-void event(const void* block, uint64_t size_bytes, uint32_t heap, const platform::Entry& entry,
+void event(const void* block, uint64_t size_bytes, uint32_t heap, const platform::Entry& entry, Of of,
            const Before& before) {
   const SamplingEvent sampling = sampler_event(size_bytes);
   budget::Meter meter(sampling.begun_ns);
@@ -34,7 +34,7 @@ void event(const void* block, uint64_t size_bytes, uint32_t heap, const platform
   const uint32_t known_heap = profiler::has_heap(heap) ? heap : 0;
   const bool recorded =
       sampling.sampled && block != nullptr &&
-      profiler::record_allocation(key(block), size_bytes, sampling.rate_bytes, entry, known_heap);
+      profiler::record_allocation(key(block, of), size_bytes, sampling.rate_bytes, entry, known_heap);
   profiler::count_cold_path(recorded, sampling.muted_bytes());
   if (__builtin_expect(meter.is_on(), 0)) {
     profiler::note_cost(&meter);
@@ -44,13 +44,13 @@ void event(const void* block, uint64_t size_bytes, uint32_t heap, const platform
 
 }  // namespace
 
-void allocated(const void* block, uint64_t size_bytes, uint32_t heap, const platform::Entry& entry) {
-  event(block, size_bytes, heap, entry, [] {});
+void allocated(const void* block, uint64_t size_bytes, uint32_t heap, const platform::Entry& entry, Of of) {
+  event(block, size_bytes, heap, entry, of, [] {});
 }
 
-void freed(const void* block) {
+void freed(const void* block, Of of) {
   if (g_sampled_filter.may_be(block)) {
-    profiler::record_free(key(block));
+    profiler::record_free(key(block, of));
   }
 }
 
@@ -62,19 +62,19 @@ void freed_range(const void* start, uint64_t size_bytes) {
   }
 }
 
-uint64_t begin_reallocation(const void* block) {
-  return g_sampled_filter.may_be(block) ? token_of(profiler::begin_realloc(key(block))) : 0;
+uint64_t begin_reallocation(const void* block, Of of) {
+  return g_sampled_filter.may_be(block) ? token_of(profiler::begin_realloc(key(block, of))) : 0;
 }
 
 void reallocated(uint64_t token, const void* old_block, const void* block, uint64_t size_bytes, uint32_t heap,
-                 bool ran_out, const platform::Entry& entry) {
+                 bool ran_out, const platform::Entry& entry, Of of) {
   const auto free_old = [=] {
     if (token != 0 && (block != nullptr || size_bytes == 0)) {
-      profiler::commit_realloc(key(old_block), from_token(token));
+      profiler::commit_realloc(key(old_block, of), from_token(token));
     }
   };
   if (ran_out) {
-    event(block, size_bytes, heap, entry, free_old);
+    event(block, size_bytes, heap, entry, of, free_old);
   } else {
     free_old();
   }

@@ -25,27 +25,32 @@
 
 namespace memprof::reported {
 
+// Whose a block is: an allocator's of its own; or malloc's, which was given by another function of that allocator (jemalloc's
+// mallocx) and may go by `free`.
+enum class Of : uint8_t { kAllocator, kMalloc };
+
 // As the engine and the live map know it.
-inline const void* key(const void* block) {
-  return reinterpret_cast<const void*>(reinterpret_cast<uint64_t>(block) | kBit);
+inline const void* key(const void* block, Of of = Of::kAllocator) {
+  return of == Of::kMalloc ? block : reinterpret_cast<const void*>(reinterpret_cast<uint64_t>(block) | kBit);
 }
 
 // After sampler_tick(size_bytes) returned true.  nullptr: the allocation failed; it is an event without a
 // sample.
-void allocated(const void* block, uint64_t size_bytes, uint32_t heap, const platform::Entry& entry);
+void allocated(const void* block, uint64_t size_bytes, uint32_t heap, const platform::Entry& entry,
+               Of of = Of::kAllocator);
 
 // The filter marks the block.
-void freed(const void* block);
+void freed(const void* block, Of of = Of::kAllocator);
 
 // Every block that begins in [start, start + size_bytes).
 void freed_range(const void* start, uint64_t size_bytes);
 
 // Names what is recorded of a block that may be reallocated; 0: nothing.
-uint64_t begin_reallocation(const void* block);
+uint64_t begin_reallocation(const void* block, Of of = Of::kAllocator);
 // That block is gone, and `block` is there instead; nullptr and a size: it failed, and all is as it was.
 // `ran_out` is what sampler_tick(size_bytes) returned.
 void reallocated(uint64_t token, const void* old_block, const void* block, uint64_t size_bytes, uint32_t heap,
-                 bool ran_out, const platform::Entry& entry);
+                 bool ran_out, const platform::Entry& entry, Of of = Of::kAllocator);
 
 // A block of malloc is from now on what reported blocks are made of.
 void backing(const void* chunk);

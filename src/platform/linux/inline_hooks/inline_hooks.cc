@@ -16,6 +16,7 @@
 #include "platform/linux/inline_hooks/relocated.h"
 #include "platform/linux/interpose/nested.h"
 #include "platform/linux/interpose/real.h"
+#include "platform/linux/modules/exports.h"
 #include "platform/messages.h"
 #include "platform/process.h"
 
@@ -66,12 +67,15 @@ const char* file_name(const char* path) {
 InnerModule* look_at(const dl_phdr_info& module, bool is_program, Patching patching) {
   const char* path = is_program ? "/proc/self/exe" : module.dlpi_name;
   if (g_hooked_count == kMaxHooked || path == nullptr || path[0] != '/' ||
-      contains(module, reinterpret_cast<const void*>(&look_at)) ||
-      contains(module, reinterpret_cast<const void*>(interpose::g_real.malloc))) {  // seen by malloc's hooks
+      contains(module, reinterpret_cast<const void*>(&look_at))) {
     return nullptr;
   }
-  InnerModule* hooked =
-      hook_module(module, path, file_name(is_program ? program_path() : path), is_program, patching);
+  const bool is_behind_malloc = contains(module, reinterpret_cast<const void*>(interpose::g_real.malloc));
+  if (is_behind_malloc && ExportTable(module).find("mallocx") == nullptr) {
+    return nullptr;  // all of it is seen by malloc's hooks
+  }
+  InnerModule* hooked = hook_module(module, path, file_name(is_program ? program_path() : path), is_program,
+                                    is_behind_malloc, patching);
   if (hooked != nullptr) {
     g_hooked[g_hooked_count++] = hooked;
     complain_of(*hooked);

@@ -5,6 +5,7 @@
 #include <sys/mman.h>
 
 #include "platform/linux/inline_hooks/code/code_writer.h"
+#include "platform/linux/inline_hooks/code/inner_functions.h"
 #include "platform/linux/inline_hooks/code/mapping_code.h"
 #include "platform/linux/inline_hooks/code/near_pages.h"
 #include "platform/linux/inline_hooks/code/stubs.h"
@@ -17,64 +18,6 @@ namespace memprof::platform {
 namespace {
 
 constexpr uint64_t kPage = 4096;
-constexpr uint32_t kMaxFunctions = 256;
-constexpr uint32_t kMaxMappingFunctions = 16;
-
-struct Function {
-  const char* name;
-  uint64_t address;
-  uint64_t size_bytes;
-  AllocatorSignature signature;
-  uint32_t heap;
-  bool is_local;
-};
-
-// One that may map memory for an allocator.
-struct MappingCode {
-  const char* name;
-  InnerHeap::Code code;
-};
-
-// The functions of a module's allocators, each once.
-struct Functions {
-  uint32_t count;
-  uint64_t low;
-  uint64_t high;
-  Function all[kMaxFunctions];
-  uint32_t mapping_count;
-  MappingCode mapping[kMaxMappingFunctions];
-
-  void add_mapping(const FunctionSymbol& symbol) {
-    for (uint32_t i = 0; i < mapping_count; ++i) {
-      if (mapping[i].code.start == symbol.address) {  // of several tables
-        return;
-      }
-    }
-    if (mapping_count < kMaxMappingFunctions) {
-      mapping[mapping_count++] = {symbol.name, {symbol.address, symbol.address + symbol.size_bytes}};
-    }
-  }
-
-  void add(const FunctionSymbol& symbol, const AllocatorSignature& signature, uint32_t heap) {
-    for (uint32_t i = 0; i < count; ++i) {
-      if (all[i].address ==
-          symbol.address) {  // one function with several names: that of the fewest arguments
-        all[i].is_local = all[i].is_local && symbol.is_local;
-        if (signature.call == all[i].signature.call && signature.arguments < all[i].signature.arguments) {
-          all[i].name = symbol.name;
-          all[i].signature = signature;
-        }
-        return;
-      }
-    }
-    if (count < kMaxFunctions) {
-      all[count++] = {symbol.name, symbol.address, symbol.size_bytes, signature, heap, symbol.is_local};
-      low = low == 0 || symbol.address < low ? symbol.address : low;
-      high = symbol.address + symbol.size_bytes > high ? symbol.address + symbol.size_bytes : high;
-    }
-  }
-};
-
 uint64_t page_aligned(uint64_t bytes) {
   return (bytes + kPage - 1) & ~(kPage - 1);
 }
@@ -91,55 +34,6 @@ void append_text(char* to, size_t room, const char* text) {
   copy_text(to + at, room - at, text);
 }
 
-// A bit for each symbol of a module; none if there is no memory.
-class Marks {
- public:
-  explicit Marks(uint64_t count)
-      : bytes_(page_aligned(count / 8 + sizeof(uint64_t))),
-        words_(static_cast<uint64_t*>(reserve_pages(bytes_))) {}
-  ~Marks() {
-    if (words_ != nullptr) {
-      release_pages(words_, bytes_);
-    }
-  }
-  Marks(const Marks&) = delete;
-  Marks& operator=(const Marks&) = delete;
-
-  void set(uint64_t index) {
-    if (words_ != nullptr) {
-      words_[index / 64] |= uint64_t{1} << index % 64;
-    }
-  }
-  const uint64_t* words() const { return words_; }
-
- private:
-  const uint64_t bytes_;
-  uint64_t* const words_;
-};
-
-// All names are read once; again, those that may be an allocator's: few of the names of C++ and Rust, which most are.
-void find_functions(const ModuleSymbols& symbols, AllocatorNames* names, Functions* functions) {
-  Marks marks(symbols.count());
-  symbols.each_function([&](const FunctionSymbol& f) {
-    if (names->note(f.name)) {
-      marks.set(f.index);
-    }
-  });
-  if (names->is_excluded()) {
-    return;
-  }
-  const auto match = [&](const FunctionSymbol& f) {
-    AllocatorSignature signature;
-    const int heap = names->match(f.name, &signature);
-    if (heap >= 0) {
-      functions->add(f, signature, static_cast<uint32_t>(heap));
-    } else if (AllocatorNames::may_map(f.name)) {
-      functions->add_mapping(f);
-    }
-  };
-  symbols.each_function(match, marks.words());
-}
-
 // The functions that programs call; what they call with locks held is reached through them.
 bool is_in_functions(const void* inner_heap, uint64_t address) {
   const auto& heap = *static_cast<const InnerHeap*>(inner_heap);
@@ -152,10 +46,12 @@ bool is_in_functions(const void* inner_heap, uint64_t address) {
 }
 
 void ask(InnerHeap* heap, const Function& f) {
-  if (f.is_local) {
+  const bool is_of_counts =
+      f.signature.call == AllocatorCall::kMallctl || f.signature.call == AllocatorCall::kNumericProperty;
+  if (f.is_local || (is_of_counts && heap->is_mallocs)) {  // malloc's own are asked where malloc is hooked
     return;
   }
-  if (f.signature.call == AllocatorCall::kMallctl || f.signature.call == AllocatorCall::kNumericProperty) {
+  if (is_of_counts) {
     heap->counts.interface = f.signature.call == AllocatorCall::kMallctl
                                  ? counts::Interface::kMallctl
                                  : counts::Interface::kNumericProperty;
@@ -174,7 +70,7 @@ class Hooker {
          const Functions& functions)
       : module_(module), symbols_(symbols), names_(names), functions_(functions) {}
 
-  InnerModule* hook(const char* path, const char* name, Patching patching) {
+  InnerModule* hook(const char* path, const char* name, bool is_behind_malloc, Patching patching) {
     const uint64_t data_bytes = page_aligned(sizeof(InnerModule) + names_.count() * sizeof(InnerHeap) +
                                              functions_.count * sizeof(HookSite));
     const uint64_t code_bytes = page_aligned(functions_.count * kStubBytes);
@@ -192,7 +88,7 @@ class Hooker {
     copy_text(result_->path, sizeof(result_->path), path);
     result_->heaps = reinterpret_cast<InnerHeap*>(result_ + 1);
     result_->heap_count = names_.count();
-    fill(name, is_near, patching == Patching::kByTracer);
+    fill(name, is_near, is_behind_malloc, patching == Patching::kByTracer);
     if (patching == Patching::kNever) {
       result_->refusal = "threads ran before it could be hooked";
     } else if (mprotect(stubs_, code_bytes, PROT_READ | PROT_EXEC) != 0 ||
@@ -209,13 +105,14 @@ class Hooker {
   }
 
  private:
-  void fill(const char* name, bool is_near, bool is_for_tracer) {
+  void fill(const char* name, bool is_near, bool is_behind_malloc, bool is_for_tracer) {
     auto* site = reinterpret_cast<HookSite*>(result_->heaps + result_->heap_count);
     const uint64_t gate = slow_paths();
     for (uint32_t h = 0; h < result_->heap_count; ++h) {
       InnerHeap& heap = result_->heaps[h];
       copy_text(heap.name, sizeof(heap.name), names_[h].family);
       heap.is_known = is_known_family(names_[h].family);
+      heap.is_mallocs = is_behind_malloc;
       append_text(heap.name, sizeof(heap.name), " in ");
       append_text(heap.name, sizeof(heap.name), name);
       heap.sites = site;
@@ -369,18 +266,18 @@ class Hooker {
 }  // namespace
 
 InnerModule* hook_module(const dl_phdr_info& module, const char* path, const char* name, bool is_program,
-                         Patching patching) {
+                         bool is_behind_malloc, Patching patching) {
   const ModuleSymbols symbols(module, path);
   auto* functions =
       symbols.is_readable() ? static_cast<Functions*>(reserve_pages(sizeof(Functions))) : nullptr;
   if (functions == nullptr) {
     return nullptr;
   }
-  AllocatorNames names(is_program);
-  find_functions(symbols, &names, functions);
+  AllocatorNames names(is_program || is_behind_malloc);
+  find_functions(symbols, is_behind_malloc, &names, functions);
   InnerModule* hooked = nullptr;
   if (functions->count != 0) {
-    hooked = Hooker(module, symbols, names, *functions).hook(path, name, patching);
+    hooked = Hooker(module, symbols, names, *functions).hook(path, name, is_behind_malloc, patching);
   }
   release_pages(functions, sizeof(Functions));
   return hooked;

@@ -42,9 +42,9 @@ enum class Patching {
 };
 
 // Hooks the allocators of a module.  nullptr: it has none.  `path`: of its file; `name`: how it is called in the names of
-// heaps.
+// heaps.  `is_behind_malloc`: the hooks of malloc go on to it, so that only functions are hooked here that have none there.
 InnerModule* hook_module(const dl_phdr_info& module, const char* path, const char* name, bool is_program,
-                         Patching patching);
+                         bool is_behind_malloc, Patching patching);
 
 // visit(heap, site) for each function that is or will be patched.
 template <typename Visit>

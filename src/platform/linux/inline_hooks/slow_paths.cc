@@ -73,6 +73,10 @@ class Call : public HookedCall {
     return static_cast<uint32_t>(result()) == 0 ? *reinterpret_cast<void**>(argument(s_.result)) : nullptr;
   }
 
+  reported::Of whose() const {
+    return site_.heap->is_mallocs ? reported::Of::kMalloc : reported::Of::kAllocator;
+  }
+
   void look_at_counts() const {
     if (site_.heap->counts.interface != counts::Interface::kNone) {
       counts::ask_when_due(&site_.heap->counts, monotonic_ns(), {frame()});
@@ -81,7 +85,7 @@ class Call : public HookedCall {
 
   void record(const void* block) const {
     const int saved_errno = errno;
-    reported::allocated(block, kept_.size, site_.heap->id, {frame()});
+    reported::allocated(block, kept_.size, site_.heap->id, {frame()}, whose());
     look_at_counts();
     errno = saved_errno;
   }
@@ -100,7 +104,7 @@ class Call : public HookedCall {
     }
     const int saved_errno = errno;
     const bool recorded = kept_.event.sampled && result() != 0 &&
-                          profiler::record_allocation(reported::key(result_block()), kept_.size,
+                          profiler::record_allocation(reported::key(result_block(), whose()), kept_.size,
                                                       kept_.event.rate_bytes, {frame()}, site_.heap->id);
     profiler::count_cold_path(recorded, 0);
     errno = saved_errno;
@@ -108,20 +112,20 @@ class Call : public HookedCall {
 
   void begin_reallocation() {
     const int saved_errno = errno;
-    kept_.token = reported::begin_reallocation(block());
+    kept_.token = reported::begin_reallocation(block(), whose());
     errno = saved_errno;
   }
 
   void end_reallocation(const void* now, bool ran_out) const {
     const int saved_errno = errno;
-    reported::reallocated(kept_.token, block(), now, kept_.size, site_.heap->id, ran_out, {frame()});
+    reported::reallocated(kept_.token, block(), now, kept_.size, site_.heap->id, ran_out, {frame()}, whose());
     errno = saved_errno;
   }
 
   void forget_block() const {
     if (g_sampled_filter.may_be(block())) {
       const int saved_errno = errno;
-      reported::freed(block());
+      reported::freed(block(), whose());
       look_at_counts();
       errno = saved_errno;
     }

@@ -314,7 +314,7 @@ bool try_allocator(const HookSite* site, const void* block, uint64_t size_bytes)
   }
   set_trying(nullptr);
   const bool is_seen = reason == nullptr && !is_mallocs;
-  if (is_seen) {
+  if (is_seen && !heap->is_mallocs) {
     heap->id = profiler::register_heap(heap->name, static_cast<uint32_t>(strlen(heap->name)));
   }
   heap->reason = reason;
