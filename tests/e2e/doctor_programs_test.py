@@ -2,8 +2,10 @@
 """`memprof doctor -- CMD` of real programs, and that `memprof run` then sees, or does not see, what it said."""
 import os
 import pathlib
+import platform
 import shutil
 import subprocess
+import unittest
 
 import doctor
 import e2e
@@ -27,7 +29,20 @@ CALLS_MALLOCX = """
 #include <stddef.h>
 void* mallocx(size_t, int);
 void dallocx(void*, int);
-int main(void) { void* p = mallocx(1000, 0); dallocx(p, 0); return p == NULL; }
+int main(void) {
+  for (int i = 0; i < 20000; ++i) {
+    void* p = mallocx(1000, 0);
+    if (p == NULL) return 1;
+    dallocx(p, 0);
+  }
+  return 0;
+}
+"""
+CALLS_MI_MALLOC = """
+#include <stddef.h>
+void* mi_malloc(size_t);
+void mi_free(void*);
+int main(void) { void* p = mi_malloc(1000); mi_free(p); return p == NULL; }
 """
 
 
@@ -113,11 +128,17 @@ class Programs(doctor.Doctor):
         self.assertGreater(self.recorded(path), 20_000_000)
 
     def test_interface_of_an_allocator(self):
-        path = self.compile("mallocx", "-ljemalloc", source=CALLS_MALLOCX)
+        path = self.compile("mi_malloc", "-lmimalloc", source=CALLS_MI_MALLOC)
         verdict, found, to_do = self.program(path)["own interface"]
         self.assertEqual(verdict, "note")
-        self.assertIn("calls mallocx of", found)
+        self.assertIn("calls mi_malloc of", found)
         self.assertIn("memprof_report_alloc", to_do)
+
+    @unittest.skipUnless(platform.machine() == "x86_64", "hooks are written for x86-64")
+    def test_the_interface_of_a_jemalloc_is_hooked(self):
+        path = self.compile("mallocx", "-ljemalloc", source=CALLS_MALLOCX)
+        self.assertNotIn("own interface", self.program(path))
+        self.assertGreater(self.recorded(path), 20_000_000)
 
     def test_address_sanitizer(self):
         """gcc's is a library, or linked in by an option; clang's the other way round."""

@@ -52,10 +52,12 @@ constexpr std::string_view kWrappers[] = {
     "monoeg_g_realloc", "mosquitto__malloc", "mosquitto__calloc", "mosquitto__realloc", "mosquitto__strdup",
     "mosquitto_malloc", "mosquitto_calloc", "mosquitto_realloc", "mosquitto_strdup", "ck_malloc", "ck_calloc",
     "ck_realloc", "caml_stat_alloc*", "caml_stat_calloc*", "caml_stat_resize*", "caml_stat_strdup*",
-    // Perl, Tcl
-    "Perl_safesysmalloc", "Perl_safesyscalloc", "Perl_safesysrealloc", "Tcl_Alloc", "Tcl_AttemptAlloc",
-    "Tcl_Realloc", "Tcl_AttemptRealloc", "TclpAlloc", "TclpRealloc", "TclpSysAlloc", "TclpSysRealloc",
-    "TclThreadAllocObj", "__zend_malloc", "__zend_calloc", "__zend_realloc"};
+    // BIND, Perl, Tcl
+    "isc__mem_get*", "isc__mem_allocate*", "isc__mem_reget*", "isc__mem_reallocate*", "isc__mem_strdup",
+    "isc__mem_strndup", "isc__mem_alloc_noctx", "isc__mempool_get", "Perl_safesysmalloc",
+    "Perl_safesyscalloc", "Perl_safesysrealloc", "Tcl_Alloc", "Tcl_AttemptAlloc", "Tcl_Realloc",
+    "Tcl_AttemptRealloc", "TclpAlloc", "TclpRealloc", "TclpSysAlloc", "TclpSysRealloc", "TclThreadAllocObj",
+    "__zend_malloc", "__zend_calloc", "__zend_realloc"};
 
 // What a program gives Rust's library to allocate with: `<X as core::alloc::global::GlobalAlloc>::alloc`.
 constexpr std::string_view kRustAllocators[] = {"core::alloc::global::GlobalAlloc", "core::alloc::Allocator"};

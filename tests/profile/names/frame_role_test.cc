@@ -40,6 +40,7 @@ TEST(FrameRole, AllocationFunctionsAndKnownWrappers) {
                            "BigAlloc",
                            "monoeg_malloc0",
                            "moz_xmalloc",
+                           "isc__mem_get",
                            "PL_malloc_atomic",
                            "Perl_safesysrealloc",
                            "moz_arena_calloc",

@@ -81,12 +81,12 @@ TEST(DoctorAllocator, OfAFileWhatCanBeHookedIsNoObstacle) {
 
 TEST(DoctorAllocator, WhatDoesNotGoThroughMalloc) {
   ElfFacts facts;
-  facts.own_interface = {"mallocx", "rallocx"};
+  facts.own_interface = {"mi_malloc", "mi_new"};
   facts.is_go = true;
   const std::vector<Check> checks = checks_of(facts);
   ASSERT_EQ(checks.size(), 3u);
   EXPECT_EQ(checks[1].verdict, Verdict::kNote);
-  EXPECT_THAT(checks[1].found, HasSubstr("calls mallocx, rallocx"));
+  EXPECT_THAT(checks[1].found, HasSubstr("calls mi_malloc, mi_new"));
   EXPECT_EQ(checks[2].name, "Go");
 }
 

@@ -17,8 +17,12 @@ namespace memprof::cli {
 namespace {
 
 // Interfaces besides malloc that hand out blocks: of jemalloc, mimalloc and tcmalloc.
-constexpr const char* kOwnInterface[] = {"mallocx", "rallocx",   "je_malloc", "mi_malloc",  "mi_heap_malloc",
-                                         "mi_new",  "tc_malloc", "mi_zalloc", "mi_realloc", "je_mallocx"};
+constexpr const char* kOwnInterface[] = {
+#if !defined(__x86_64__)  // elsewhere they are hooked
+    "mallocx",   "rallocx",
+#endif
+    "je_malloc", "mi_malloc", "mi_heap_malloc", "mi_new",
+    "tc_malloc", "mi_zalloc", "mi_realloc",     "je_mallocx"};
 
 bool is_own_interface(const char* name) {
   return std::any_of(std::begin(kOwnInterface), std::end(kOwnInterface),
