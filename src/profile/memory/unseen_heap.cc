@@ -126,6 +126,12 @@ UnseenHeap unseen_heap(const Profile& profile) {
       std::max(sum.estimate(Metric::kPeakSpace).high, sum.estimate(Metric::kInuseSpace).high);
   std::vector<std::string> files{profile.program};
   for (const Mapping& mapping : profile.mappings) files.push_back(mapping.path);
+  // GHC links its runtime into the program.
+  const auto begins_haskell = [](const Function& f) {
+    return f.name == "hs_main" || f.name == "hs_init_ghc";
+  };
+  if (std::any_of(profile.functions.begin(), profile.functions.end(), begins_haskell))
+    files.emplace_back("libHSrts");
   return find_unseen_heap(profile, profile.resident, blocks + sum.value(Metric::kMappedResidentSpace), files,
                           has(Metric::kMappedSpace), has(Metric::kJsSpace));
 }

@@ -123,6 +123,9 @@ TEST(UnseenHeap, OfAProfileByTheUpperEndOfItsEstimate) {
   b.stack({b.at("f")}, 1000, 100, 100);  // 6.3 MiB
   static_cast<ProfileFacts&>(b.profile()) = facts();
   EXPECT_THAT(unseen_heap_text(unseen_heap(b.profile())), StartsWith("42."));
+  EXPECT_EQ("", unseen_heap(b.profile()).owner);
+  b.at("hs_main");
+  EXPECT_EQ("Haskell's heap", unseen_heap(b.profile()).owner) << "in the program itself";
   b.profile().from_memprof = false;
   EXPECT_FALSE(unseen_heap(b.profile()).is_known());
 }
