@@ -10,8 +10,8 @@
 //   MEMPROF_FOLLOW_FORK        1: fork children get a profile of their own
 //   those of runtimes (runtimes::variable_of)
 //                              0: the runtime is not looked for; stacks: for its frames, not its objects
-//   MEMPROF_MMAP               1: the program's own anonymous and shared mappings are recorded; 0: they are not; else in
-//                              a process with a Python, and shown where they are much
+//   MEMPROF_MMAP               1: the program's own anonymous and shared mappings are recorded; 0: they are not; else
+//                              where a language's runtime requests it, and shown where they are much
 //   MEMPROF_NATIVE_INTERPRETER 1: the frames of evaluation loops stay in the stacks
 //   MEMPROF_ARENA_DIR          folder for the file that `memprof live` reads; empty: no file
 // and those that `memprof run` sets:
@@ -205,7 +205,7 @@ Configuration read_configuration() {
   c.runtimes.native_interpreter = is_set("MEMPROF_NATIVE_INTERPRETER");
   const char* mmap = platform::environment("MEMPROF_MMAP");
   c.mappings = is_set("MEMPROF_MMAP")             ? mappings::Recording::kAlways
-               : mmap == nullptr || *mmap == '\0' ? mappings::Recording::kWithPython
+               : mmap == nullptr || *mmap == '\0' ? mappings::Recording::kOnRequest
                                                   : mappings::Recording::kNever;
   return c;
 }

@@ -28,7 +28,7 @@ struct Configuration {
   runtimes::Settings runtimes = {};
   Budget budget = {};
   uint64_t memory_limit_bytes = kMemoryLimitOfGroup;
-  mappings::Recording mappings = mappings::Recording::kWithPython;  // of the program's own
+  mappings::Recording mappings = mappings::Recording::kOnRequest;  // of the program's own
   uint64_t run_token = 0;  // of the run of `memprof run` that this process belongs to; 0: none
 };
 

@@ -126,9 +126,9 @@ TEST(ResidentMemory, OfMappingsOfAnotherProcess) {
 TEST(ResidentMemory, MappingsThatNobodyAskedForAreShownWhereTheyAreMuch) {
   for (const bool is_much : {false, true}) {
     in_child([is_much] {
-      mappings::configure(mappings::Recording::kWithPython);
+      mappings::configure(mappings::Recording::kOnRequest);
       start();
-      mappings::note_python();
+      mappings::request();
       constexpr size_t kBytes = 2 * mappings::kWorthShowingBytes;
       void* const memory = mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
       ASSERT_NE(MAP_FAILED, memory);

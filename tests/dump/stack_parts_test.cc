@@ -144,7 +144,11 @@ TEST(StackParts, MappingsCountAsTheyAre) {
   blocks.mappings = {m, m};
   blocks.mappings[1].resident_bytes = 0;
   profile::RawStack stacks[1];
-  convert_mappings(blocks.snapshot(), stacks);
+  Snapshot snapshot = blocks.snapshot();
+  convert_mappings(snapshot, stacks);
+  EXPECT_EQ(0, stacks[0].mapped[0]) << "they are not to be shown";
+  snapshot.has_mappings = true;
+  convert_mappings(snapshot, stacks);
   EXPECT_EQ(2, stacks[0].mapped[0]);
   EXPECT_EQ(16384, stacks[0].mapped[1]);
   EXPECT_EQ(1, stacks[0].mapped[2]);

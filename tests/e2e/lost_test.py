@@ -41,8 +41,9 @@ class Lost(e2e.Test):
         found = collections.Counter()
         for frames, values, labels in profile.samples:
             if frames and frames[0].name == BLOCK and values["inuse_objects"]:
-                self.assertRegex(labels["process"], r"^storm \d+( #\d+)?$")
-                found[labels["process"].split()[1], labels["bytes"]] += values["inuse_objects"]
+                # And what tells it apart: `live NUMBER`.
+                self.assertRegex(labels["process"], r"^storm \d+( #\d+)?(: .*)?$")
+                found[labels["process"].split()[1].rstrip(":"), labels["bytes"]] += values["inuse_objects"]
         self.assertEqual(found, expected)
         # What a process was before it executed another program is said.
         self.assertRegex(done.stderr.decode(), r"memprof: storm \(pid \d+\) executed another program: its own \S+ \S+ "

@@ -196,12 +196,8 @@ struct MappingMeasure {
 };
 
 // What the program has mapped itself (core/mappings/).  All relaxed, but `changes`.
-inline constexpr uint64_t kRecordedNot = 0;
-inline constexpr uint64_t kRecordedAsked = 1;
-inline constexpr uint64_t kRecordedUnasked = 2;  // shown only where they are much (core/mappings/mappings.h)
-
 struct MappingState {
-  std::atomic<uint64_t> is_on;    // kRecorded*
+  std::atomic<uint64_t> is_on;    // core/mappings/mapping_table.h
   std::atomic<uint64_t> changes;  // odd: somebody changes the table
   std::atomic<uint64_t> ranges;   // in the table
   std::atomic<uint64_t> joined;   // that became part of their neighbours when it was full

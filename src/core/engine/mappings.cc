@@ -158,8 +158,8 @@ void configure(Recording recording) {
   }
 }
 
-void note_python() {
-  if (g_wanted != Recording::kWithPython || is_on()) {
+void request() {
+  if (g_wanted != Recording::kOnRequest || is_on()) {
     return;
   }
   turn_on();

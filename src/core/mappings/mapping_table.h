@@ -39,6 +39,11 @@ struct MappedRange {
 };
 inline constexpr uint32_t kNoMappingStack = UINT32_MAX;
 
+// MappingState::is_on.
+inline constexpr uint64_t kRecordedNot = 0;
+inline constexpr uint64_t kRecordedAsked = 1;
+inline constexpr uint64_t kRecordedUnasked = 2;  // shown only where they are much (core/mappings/mappings.h)
+
 inline constexpr uint32_t kMappingLevels = 4;
 
 // All relaxed but `start`, whose release publishes the others.

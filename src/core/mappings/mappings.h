@@ -10,8 +10,9 @@
 //
 // When the end of the process has begun, the table stays as it is then.
 //
-// Where nobody asked for it, mappings are recorded from the moment on at which a CPython is found, and are in a snapshot only
-// where at least kWorthShowingBytes of them are in memory: before that is known, /proc/self/smaps is not read.
+// Where no user asked for it, mappings are recorded from the moment on at which a language's runtime requests it, as programs
+// in that language map much themselves; they are in a snapshot only where at least kWorthShowingBytes of them are in memory:
+// before that is known, /proc/self/smaps is not read.
 //
 // Threads, signals: any.  fork: a child records nothing, or into tables of its own.  errno: not kept.
 // Allocates: nodes of the arena.
@@ -35,15 +36,15 @@ inline bool is_on() {
   return __builtin_expect(g_is_on.load(std::memory_order_relaxed), 0);
 }
 
-// What nobody asked for is shown from so much memory on.  The smallest process with a Python in it has more than twice that.
+// What nobody asked for is shown from so much memory on.  The smallest process with such a runtime has more than twice that.
 inline constexpr uint64_t kWorthShowingBytes = uint64_t{4} << 20;
 
-enum class Recording : uint32_t { kNever, kWithPython, kAlways };
+enum class Recording : uint32_t { kNever, kOnRequest, kAlways };
 
 // Before the profiler is initialised: are mappings to be recorded?
 void configure(Recording recording);
-// A CPython was found.
-void note_python();
+// By a language's runtime, when it was found in this process.
+void request();
 // The tables were made, by the thread that made them.
 void attach(const Arena& arena);
 

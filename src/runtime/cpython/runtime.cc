@@ -14,7 +14,7 @@ namespace {
 
 bool attach_to(const Interpreter* found, bool with_objects) {
   if (found != nullptr) {
-    mappings::note_python();
+    mappings::request();
   }
   if (found != nullptr && with_objects) {
     attach_objects(*found);

@@ -104,7 +104,7 @@ TEST(Mappings, NothingWhileStoppedButWhatIsGoneIsGone) {
 TEST(Mappings, AreOffUnlessAskedFor) {
   in_child([] {
     start(Recording::kNever);
-    mappings::note_python();
+    mappings::request();
     EXPECT_FALSE(mappings::is_on());
     map(100, 10, 0x401000);
     const auto s = take(profiler::arena());
@@ -113,21 +113,21 @@ TEST(Mappings, AreOffUnlessAskedFor) {
   });
 }
 
-// Of a process with a Python, before its tables are made or later; and only what is much is measured.
-TEST(Mappings, WithoutBeingAskedForOfAProcessWithAPython) {
+// Before its tables are made or later; and only what is much is measured.
+TEST(Mappings, AreRecordedWhereARuntimeRequestsIt) {
   for (const bool is_early : {false, true}) {
     for (const uint64_t touched_bytes : {mappings::kWorthShowingBytes / 2, mappings::kWorthShowingBytes}) {
       in_child([is_early, touched_bytes] {
         if (is_early) {
-          mappings::configure(Recording::kWithPython);
-          mappings::note_python();
+          mappings::configure(Recording::kOnRequest);
+          mappings::request();
           ASSERT_EQ(Status::kOk, profiler::initialize(kLimits, 1 << 20));
           ASSERT_EQ(Status::kOk, profiler::start());
         } else {
-          start(Recording::kWithPython);
+          start(Recording::kOnRequest);
           EXPECT_FALSE(mappings::is_on());
           map(100, 10, 0x401000);
-          mappings::note_python();
+          mappings::request();
         }
         EXPECT_TRUE(mappings::is_on());
         constexpr uint64_t kBytes = 2 * mappings::kWorthShowingBytes;

@@ -38,9 +38,9 @@ const char kFilterHelp[] =
                    module matches, or whose heap or process does; percents
                    stay those of the whole profile
   --ignore REGEX   without the stacks that have such a frame
-  --process REGEX  only stacks of a process whose "NAME PID", or "NAME PID: PART of
-                   its command line", matches, in a file of several (memprof run
-                   --merge)
+  --process REGEX  only stacks of a process whose "NAME PID", or "NAME PID: PART"
+                   with a part of its command line, matches, in a file of several
+                   (memprof run --merge)
 )";
 
 const char kFrameHelp[] =
