@@ -16,7 +16,6 @@
 #include <vector>
 
 #include "profile/model/model.h"
-#include "profile/names/allocator_ends.h"
 #include "profile/names/forwarders.h"
 #include "profile/names/frame_name.h"
 #include "profile/names/frame_role.h"

@@ -5,11 +5,11 @@
 #include <sys/mman.h>
 
 #include "platform/linux/inline_hooks/code/code_writer.h"
-#include "platform/linux/inline_hooks/code/inner_functions.h"
 #include "platform/linux/inline_hooks/code/mapping_code.h"
+#include "platform/linux/inline_hooks/code/module_symbols.h"
 #include "platform/linux/inline_hooks/code/near_pages.h"
 #include "platform/linux/inline_hooks/code/stubs.h"
-#include "platform/linux/inline_hooks/module_symbols.h"
+#include "platform/linux/inline_hooks/inner_functions.h"
 #include "platform/linux/inline_hooks/slow_paths.h"
 #include "platform/linux/memory/own_pages.h"
 #include "platform/memory.h"

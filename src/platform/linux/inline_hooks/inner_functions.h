@@ -10,7 +10,7 @@
 
 #include "format/allocators/allocator_functions.h"
 #include "platform/linux/inline_hooks/code/hook_site.h"
-#include "platform/linux/inline_hooks/module_symbols.h"
+#include "platform/linux/inline_hooks/code/module_symbols.h"
 
 namespace memprof::platform {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "platform/linux/inline_hooks/module_symbols.h"
+#include "platform/linux/inline_hooks/code/module_symbols.h"
 
 #include <fcntl.h>
 #include <string.h>

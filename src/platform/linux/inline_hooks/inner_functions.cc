@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "platform/linux/inline_hooks/code/inner_functions.h"
+#include "platform/linux/inline_hooks/inner_functions.h"
 
 #include <string.h>
 
