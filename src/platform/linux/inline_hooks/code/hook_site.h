@@ -67,7 +67,8 @@ struct InnerHeap {
   char name[kMaxNameBytes];       // "jemalloc in polars.so"
   uint32_t id;                    // core/tables/heap_names.h; valid in kSeen
   uint32_t site_count;
-  bool is_mallocs;  // these are more functions of the allocator behind malloc: blocks of one may go by the other
+  bool
+      is_mallocs;  // these are more functions of the allocator behind malloc: blocks of one may go by the other
   bool is_known;  // a family whose functions are known; else it is not tried
   HookSite* sites;
   uint64_t usable_size;  // addresses of functions that are asked; 0: there are none
