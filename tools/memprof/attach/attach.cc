@@ -178,7 +178,6 @@ class Session {
     SafePoint point = reach_any_safe_point(target_, walker_, &thread);
     haste.more();
     result_.stops += point.stops;
-    result_.breakpoints += point.breakpoints;
     if (!options_.force) check_filters(target_, *thread);
     RemoteCall remote(target_, thread.get(), std::move(point), options_.times);
     GuardedCalls calls(target_, remote);

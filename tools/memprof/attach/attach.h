@@ -42,7 +42,6 @@ struct AttachResult {
   bool used_memory_file = false;
   int64_t pause_ns = 0;  // the longest
   int stops = 0;
-  int breakpoints = 0;
   std::vector<std::string> hooked;   // allocators inside modules: "jemalloc in server"
   std::vector<std::string> refused;  // likewise, and why
   uint32_t hooked_functions = 0;

@@ -113,9 +113,6 @@ uint64_t return_address(uint64_t word);
 // Whether the 8 bytes before a return address end in a call.
 bool ends_in_call(const unsigned char* eight_bytes);
 
-// One breakpoint of the processor, for this thread alone; 0 removes it.
-bool set_breakpoint(pid_t thread, uint64_t address);
-
 // What the kernel tells seccomp filters of the processor (AUDIT_ARCH_*).
 uint32_t audit_architecture();
 

@@ -343,16 +343,6 @@ bool ends_in_call(const unsigned char* eight_bytes) {
   return is_direct || is_indirect;
 }
 
-bool set_breakpoint(pid_t thread, uint64_t address) {
-  // Enabled, for programs (2 << 1), when it is executed, all 4 bytes of the instruction.
-  constexpr uint32_t kExecuted = 1 | 2 << 1 | 0xf << 5;
-  user_hwdebug_state state{};
-  state.dbg_regs[0].addr = address;
-  state.dbg_regs[0].ctrl = address != 0 ? kExecuted : 0;
-  return put(thread, NT_ARM_HW_BREAK, &state,
-             offsetof(user_hwdebug_state, dbg_regs) + sizeof(state.dbg_regs[0]));
-}
-
 uint32_t audit_architecture() {
   return AUDIT_ARCH_AARCH64;
 }

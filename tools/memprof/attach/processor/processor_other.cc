@@ -96,9 +96,6 @@ uint64_t return_address(uint64_t) {
 bool ends_in_call(const unsigned char*) {
   std::abort();
 }
-bool set_breakpoint(pid_t, uint64_t) {
-  return false;
-}
 uint32_t audit_architecture() {
   std::abort();
 }

@@ -97,10 +97,6 @@ std::string vectors_in_frame(const std::string& state) {
   return frame;
 }
 
-long set_debug_register(pid_t thread, size_t number, uint64_t value) {
-  return ptrace(PTRACE_POKEUSER, thread, offsetof(struct user, u_debugreg) + number * sizeof(long), value);
-}
-
 }  // namespace
 
 bool is_supported() {
@@ -316,12 +312,6 @@ bool ends_in_call(const unsigned char* eight_bytes) {
     if (end[-length] == kIndirect && (end[-length + 1] >> 3 & 7) == 2) return true;
   }
   return false;
-}
-
-bool set_breakpoint(pid_t thread, uint64_t address) {
-  if (set_debug_register(thread, 7, 0) != 0) return false;
-  if (address == 0) return true;
-  return set_debug_register(thread, 0, address) == 0 && set_debug_register(thread, 7, 1) == 0;
 }
 
 uint32_t audit_architecture() {

@@ -11,7 +11,6 @@
 #include <map>
 #include <vector>
 
-#include "memprof/attach/thread/first_breakpoint.h"
 #include "memprof/attach/thread/stop_moment.h"
 #include "memprof/attach/thread/thread_facts.h"
 #include "memprof/console/failure.h"
@@ -22,12 +21,10 @@ namespace {
 using Stop = TracedThread::Stop;
 
 constexpr int64_t kStopNs = 3'000'000'000;
-constexpr int64_t kReturnNs = 2'000'000;  // until a function that has begun is expected to return
-constexpr int kStopsWithoutBreakpoint = 3;
 // For the first thread where there are others, and for each of those.
 constexpr int kRounds = 4;
-constexpr Patience kFirst{10, 500'000'000, 50'000'000};
-constexpr Patience kOther{3, 100'000'000, 30'000'000};
+constexpr Patience kFirst{40, 500'000'000, 50'000'000};
+constexpr Patience kOther{10, 100'000'000, 30'000'000};
 constexpr size_t kMaxOthers = 16;
 constexpr size_t kStackBytes = size_t{256} << 10;
 constexpr uint64_t kRedZoneBytes = 128;
@@ -99,15 +96,6 @@ bool let_it_run(const Target& target, pid_t thread, int round, int64_t patience_
   return before == 0;
 }
 
-// A trap resets what the program does with SIGTRAP where it ignores or blocks that.
-bool can_use_breakpoint(uint64_t pid, const TracedThread& thread) {
-  constexpr uint64_t kTrap = uint64_t{1} << (SIGTRAP - 1);
-  uint64_t blocked = 0;
-  const std::string ignored = status_field(pid, "SigIgn");
-  return !ignored.empty() && (std::stoull(ignored, nullptr, 16) & kTrap) == 0 &&
-         thread.signal_mask(&blocked) && (blocked & kTrap) == 0;
-}
-
 std::string listed(const std::map<std::string, int>& refused) {
   std::string text;
   for (const auto& [what, count] : refused) {
@@ -136,17 +124,8 @@ class Search {
       if (verdict.is_safe) return true;
       ++refused_[verdict.why];
       if (round == patience_.stops) return false;
-      const bool wants_breakpoint = round > kStopsWithoutBreakpoint && verdict.return_address != 0 &&
-                                    can_use_breakpoint(target_.pid, thread_);
-      if (round == kStopsWithoutBreakpoint) {
-        go_on();
-        first_.make();
-      } else if (wants_breakpoint && thread_.set_breakpoint(verdict.return_address)) {
-        if (run_to_breakpoint()) return true;
-      } else {
-        go_on();
-        if (!let_it_run(target_, thread_.id(), round, end - monotonic_ns(), pause_)) return false;
-      }
+      go_on();
+      if (!let_it_run(target_, thread_.id(), round, end - monotonic_ns(), pause_)) return false;
     }
     return false;
   }
@@ -203,7 +182,7 @@ class Search {
       point_.own_stack =
           own_stack(memory_ranges(target_.pid, &error), processor::stack_pointer(point_.registers),
                     processor::thread_pointer(thread_.id(), point_.registers));
-      if (point_.own_stack.bytes() < kStackForCalls) return {false, "a thread without room on its stack", 0};
+      if (point_.own_stack.bytes() < kStackForCalls) return {false, "a thread without room on its stack"};
     }
     return judge(target_, point_.memory, walker_, thread_, point_.registers);
   }
@@ -213,29 +192,10 @@ class Search {
     thread_.resume();
   }
 
-  bool run_to_breakpoint() {
-    ++point_.breakpoints;
-    go_on();
-    const Stop stop = thread_.wait(kReturnNs);
-    if (stop == Stop::kTimeout) check(thread_.interrupt(kStopNs));
-    thread_.set_breakpoint(0);
-    if (stop == Stop::kBreakpoint) {
-      check(thread_.to_event(kStopNs));
-      const Verdict verdict = look();
-      if (verdict.is_safe) return true;
-      ++refused_[verdict.why];
-    } else if (stop != Stop::kTimeout) {
-      check(stop);
-    }
-    go_on();
-    return false;
-  }
-
   const Target& target_;
   RemoteStack& walker_;
   TracedThread& thread_;
   SafePoint point_;
-  FirstBreakpoint first_;
   Patience patience_;
   int64_t moment_ns_;
   const Pause pause_ = [this](int64_t ns) { pause(ns); };
@@ -250,22 +210,20 @@ RemoteStack::Places places_in(const Target& target) {
 
 Verdict judge(const Target& target, const TargetMemory& memory, RemoteStack& walker,
               const TracedThread& thread, const processor::Registers& registers) {
-  if (const char* state = processor::state_without_calls(thread.id(), registers)) return {false, state, 0};
-  if (thread.is_in_restartable_sequence()) return {false, "a restartable sequence", 0};
+  if (const char* state = processor::state_without_calls(thread.id(), registers)) return {false, state};
+  if (thread.is_in_restartable_sequence()) return {false, "a restartable sequence"};
   const uint64_t begin = processor::stack_pointer(registers) - kRedZoneBytes;
   const std::vector<char> stack = read_stack(memory, begin);
   const RemoteStack::Walk walk = walker.walk(thread.id(), registers, memory, stack, begin);
-  Verdict verdict{true, "", 0};
+  Verdict verdict{true, ""};
   const auto is_unsafe = [&](uint64_t address) {
     const std::string* what = target.unsafe.at(address);
-    if (what != nullptr && verdict.is_safe) verdict = {false, *what, 0};
+    if (what != nullptr && verdict.is_safe) verdict = {false, *what};
     return what != nullptr;
   };
   is_unsafe(processor::program_counter(registers));
   for (const RemoteStack::Frame& frame : walk.frames) {
-    const bool is_in = is_unsafe(frame.address);
-    if (is_in) verdict.return_address = 0;  // it is left further down
-    if (!is_in && !verdict.is_safe && verdict.return_address == 0) verdict.return_address = frame.address + 1;
+    is_unsafe(frame.address);
   }
   if (!walk.is_complete) {
     const uint64_t last = walk.frames.empty() ? 0 : walk.frames.back().stack_pointer;
@@ -273,17 +231,7 @@ Verdict judge(const Target& target, const TargetMemory& memory, RemoteStack& wal
     const std::string* what = scan(target, memory, stack, from);
     const uint64_t link = processor::link_register(registers);
     if (walk.frames.size() <= 1 && link != 0) is_unsafe(link - 1);
-    if (what != nullptr && verdict.is_safe) verdict = {false, *what, 0};
-  }
-  if (verdict.is_safe || verdict.return_address != 0) return verdict;
-  // The walk does not tell: the first that looks like one.
-  for (size_t at = kRedZoneBytes; at + sizeof(uint64_t) <= stack.size(); at += sizeof(uint64_t)) {
-    const uint64_t address = processor::return_address(word_at(stack, at));
-    if (target.unsafe.at(address) == nullptr && target.unsafe.at(address - 1) == nullptr &&
-        is_return_address(target, memory, address)) {
-      verdict.return_address = address;
-      break;
-    }
+    if (what != nullptr && verdict.is_safe) verdict = {false, *what};
   }
   return verdict;
 }

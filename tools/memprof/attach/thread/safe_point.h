@@ -2,8 +2,8 @@
 // Stops a thread where it can be made to load a library: where it holds no lock that this would take.
 //
 // Model: the stack of the stopped thread is walked.  A frame in unsafe code (unsafe_code.h), or a restartable
-// sequence under way: the thread goes on and is stopped again when it has run.  After a few of those, a
-// breakpoint of the processor at the first return address outside of the unsafe code stops it.
+// sequence under way: the thread goes on and is stopped again when it has run.  No breakpoint waits for it outside of that code:
+// the kernel leaves breakpoints in a thread whose tracer was killed, and its next trap ends the program.
 //
 // It is the process's first thread, if that is met outside of unsafe code and of transfers (stop_moment.h) soon; else another one.
 //
@@ -30,7 +30,6 @@ struct SafePoint {
   OwnStack own_stack;              // of another than the process's first thread
   bool repeats_call = false;       // as TracedThread::take_repeated_call() says
   int stops = 0;
-  int breakpoints = 0;
   int64_t stopped_ns = 0;        // when the last stop was, on the clock of monotonic_ns()
   int64_t longest_pause_ns = 0;  // of those before
 };
@@ -41,15 +40,14 @@ RemoteStack::Places places_in(const Target& target);
 // Whether a stopped thread may be made to load a library.
 struct Verdict {
   bool is_safe = false;
-  std::string why;              // what it is in
-  uint64_t return_address = 0;  // where it leaves that; 0: unknown
+  std::string why;  // what it is in
 };
 Verdict judge(const Target& target, const TargetMemory& memory, RemoteStack& walker,
               const TracedThread& thread, const processor::Registers& registers);
 
 // How long a thread is tried.
 struct Patience {
-  int stops = 60;
+  int stops = 400;
   int64_t ns = 10'000'000'000;
   int64_t moment_ns = 300'000'000;  // of it, for moments outside of transfers
 };

@@ -4,7 +4,6 @@
 #include <sys/ptrace.h>
 #include <sys/wait.h>
 
-#include <algorithm>
 #include <cerrno>
 #include <ctime>
 #include <utility>
@@ -15,7 +14,6 @@ namespace memprof::cli {
 namespace {
 
 constexpr int kSystemCallStop = SIGTRAP | 0x80;
-constexpr int kHardwareBreakpoint = 4;  // TRAP_HWBKPT
 constexpr uint64_t kMaskBytes = 8;
 
 long trace(int request, pid_t thread, uint64_t address, void* data) {
@@ -74,7 +72,6 @@ void TracedThread::detach() {
     to_event(kStopNs);
   }
   if (is_stopped_) {
-    set_breakpoint(0);
     end_call_if_signalled();
     trace(PTRACE_DETACH, thread_, 0, int64_t{0});
   }
@@ -123,11 +120,6 @@ TracedThread::Stop TracedThread::wait_while(Resume how, int64_t timeout_ns) {
     if (signal == kSystemCallStop) {
       if (how == Resume::kToSystemCall) return Stop::kSystemCall;
     } else if (event == 0) {
-      siginfo_t info{};
-      const bool is_trap = signal == SIGTRAP && has_breakpoint_ &&
-                           trace(PTRACE_GETSIGINFO, thread_, 0, &info) == 0 &&
-                           info.si_code == kHardwareBreakpoint;
-      if (is_trap) return Stop::kBreakpoint;
       resume_as(how, signal);
       continue;
     }
@@ -187,28 +179,7 @@ void TracedThread::ask_to_stop() {
 TracedThread::Stop TracedThread::interrupt(int64_t timeout_ns) {
   constexpr int64_t kPatienceNs = 10'000'000;
   if (is_gone_ || ask_for_event(is_stopped_ ? 0 : kPatienceNs) != 0) return Stop::kGone;
-  const int64_t end = monotonic_ns() + timeout_ns;
-  while (true) {
-    const Stop stop = wait_while(Resume::kRun, std::max<int64_t>(end - monotonic_ns(), 1));
-    if (stop == Stop::kEvent && has_breakpoint_ && is_trap_pending()) {
-      // It would be delivered when the breakpoint is long gone, and end the process.
-      resume();
-      wait_while(Resume::kRun, timeout_ns);
-      return to_event(timeout_ns);
-    }
-    // A late trap: the event comes behind it.
-    if (stop != Stop::kBreakpoint) return stop;
-    resume();
-  }
-}
-
-bool TracedThread::is_trap_pending() const {
-  siginfo_t pending[16];
-  __ptrace_peeksiginfo_args all{0, 0, 16};
-  const long count = ptrace(PTRACE_PEEKSIGINFO, thread_, &all, pending);
-  return std::any_of(pending, pending + std::max(count, 0L), [](const siginfo_t& info) {
-    return info.si_signo == SIGTRAP && info.si_code == kHardwareBreakpoint;
-  });
+  return wait_while(Resume::kRun, timeout_ns);
 }
 
 TracedThread::Stop TracedThread::to_event(int64_t timeout_ns) {
@@ -245,13 +216,6 @@ bool TracedThread::is_in_restartable_sequence() const {
   errno = 0;
   const long sequence = ptrace(PTRACE_PEEKDATA, thread_, rseq.rseq_abi_pointer + kSequenceAt, nullptr);
   return errno == 0 && sequence != 0;
-}
-
-bool TracedThread::set_breakpoint(uint64_t address) {
-  if (address == 0 && !has_breakpoint_) return true;
-  const bool is_set = processor::set_breakpoint(thread_, address);
-  if (is_set) has_breakpoint_ = has_breakpoint_ || address != 0;
-  return is_set;
 }
 
 }  // namespace memprof::cli

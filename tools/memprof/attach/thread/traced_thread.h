@@ -2,7 +2,7 @@
 // One thread of another process, stopped and let go by ptrace without a signal.  The others run on.  A system call
 // that a stop has interrupted is repeated by the kernel, unless a signal handler runs.
 //
-// Signals: what the thread gets meanwhile is passed on to it, but for traps of the breakpoint that was set here.
+// Signals: what the thread gets meanwhile is passed on to it.
 //   SIGCHLD, by which the kernel tells of stops, is blocked while an object lives.
 // Threads: the one that made the object; of several objects the youngest goes first.
 // Failure: a thread that is gone is Stop::kGone; when this process is killed, the kernel lets the thread go on.
@@ -22,7 +22,6 @@ class TracedThread {
   enum class Stop {
     kEvent,  // as asked for by interrupt(): from here the kernel repeats system calls that it interrupted
     kGroup,  // by SIGSTOP and the like
-    kBreakpoint,  // at the address that was set
     kSystemCall,  // before or after one, where to_system_call() was asked for
     kTimeout,     // it runs on
     kGone
@@ -61,13 +60,11 @@ class TracedThread {
   bool set_signal_mask(uint64_t mask) const;
   // Whether it executes a restartable sequence (rseq(2)), which must not be left and entered again.
   bool is_in_restartable_sequence() const;
-  bool set_breakpoint(uint64_t address);
 
  private:
   enum class Resume { kRun, kToSystemCall };
   Stop wait_while(Resume how, int64_t timeout_ns);
   bool resume_as(Resume how, int signal);
-  bool is_trap_pending() const;
   long ask_for_event(int64_t patience_ns);
   void repeat_interrupted_call();
   void end_call_if_signalled();
@@ -77,7 +74,6 @@ class TracedThread {
   bool is_stopped_ = false;
   bool is_event_ = false;  // stopped by an event, or with all others
   bool is_gone_ = false;
-  bool has_breakpoint_ = false;
   bool repeats_call_ = false;
   processor::WaitingCall waits_in_;
   sigset_t signals_before_{};

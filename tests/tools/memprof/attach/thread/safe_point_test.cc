@@ -35,7 +35,6 @@ TEST(SafePoint, UnsafeCodeAnywhereInTheStack) {
       judge(stopped.target, stopped.point.memory, stopped.walker, stopped.thread, stopped.point.registers);
   EXPECT_FALSE(verdict.is_safe);
   EXPECT_EQ(verdict.why, "a caller");
-  EXPECT_EQ(verdict.return_address, walk.frames[3].address + 1);
 }
 
 TEST(SafePoint, NeverThere) {

@@ -38,46 +38,6 @@ TEST(TracedThread, StopsAndGoesOn) {
   EXPECT_EQ(process.finish(), "ok");
 }
 
-TEST(TracedThread, ABreakpointStopsOnce) {
-  NEEDS_PTRACE();
-  TargetProcess process({"threads"});
-  const Target target = survey(process.pid());
-  uint64_t function = 0;
-  for (const TargetImage& image : target.images) {
-    if (image.function("gnu_get_libc_version") != 0) function = image.function("pthread_join");
-  }
-  ASSERT_NE(function, 0u);
-  {
-    TracedThread thread(static_cast<pid_t>(process.pid()));
-    ASSERT_EQ(thread.interrupt(10 * kSecond), Stop::kEvent);
-    if (!thread.set_breakpoint(function))
-      GTEST_SKIP() << "this machine gives no breakpoints of the processor";
-    thread.resume();
-    ASSERT_EQ(thread.wait(10 * kSecond), Stop::kBreakpoint);
-    EXPECT_TRUE(thread.set_breakpoint(0));
-    EXPECT_EQ(thread.to_event(10 * kSecond), Stop::kEvent);
-    processor::Registers registers;
-    ASSERT_TRUE(processor::read_registers(thread.id(), &registers));
-    EXPECT_EQ(processor::program_counter(registers), function);
-    thread.resume();
-    EXPECT_EQ(thread.wait(20'000'000), Stop::kTimeout);
-  }
-  EXPECT_EQ(process.finish(), "ok");
-}
-
-TEST(TracedThread, ABreakpointThatIsLeftEndsNothing) {
-  NEEDS_PTRACE();
-  TargetProcess process({"threads"});
-  const Target target = survey(process.pid());
-  for (int round = 0; round < 20; ++round) {
-    TracedThread thread(static_cast<pid_t>(process.pid()));
-    ASSERT_EQ(thread.interrupt(10 * kSecond), Stop::kEvent);
-    thread.set_breakpoint(target.call("mmap"));
-    thread.resume();
-  }
-  EXPECT_EQ(process.finish(), "ok");
-}
-
 TEST(TracedThread, ThreadsThatAreGone) {
   NEEDS_PTRACE();
   TracedThread none(1 << 22);
