@@ -2,6 +2,9 @@
 #include "memprof/attach/thread/safe_point.h"
 
 #include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "memprof/console/failure.h"
 #include "tests/tools/memprof/attach/stopped_thread.h"
@@ -54,6 +57,40 @@ TEST(SafePoint, NeverThere) {
       EXPECT_NE(std::string(failure.what()).find("it was in everything"), std::string::npos)
           << failure.what();
     }
+  }
+  EXPECT_EQ(process.finish(), "ok");
+}
+
+// At any moment of the search: nothing of it stays in the thread, which a breakpoint of the processor would.
+TEST(SafePoint, AKilledSearchLeavesNothing) {
+  NEEDS_PTRACE();
+  constexpr int kRounds = 10;
+  TargetProcess process({"calculate"});
+  Target target = survey(process.pid());
+  for (const MemoryRange& range : target.ranges) {  // what it returns to in the end is none of it
+    if (range.is_code && range.path == testing_tools::fixture("attached"))
+      target.unsafe.add({range.start, range.end}, "it");
+  }
+  for (int round = 0; round < kRounds; ++round) {
+    const pid_t tracer = fork();
+    if (tracer == 0) {
+      RemoteStack walker(process.pid(), TargetMemory(process.pid(), TargetMemory::Access::kRead),
+                         target.images, places_in(target));
+      TracedThread thread(static_cast<pid_t>(process.pid()));
+      if (thread.error() != 0) _exit(2);  // only ancestors may
+      try {
+        reach_safe_point(target, walker, &thread);
+      } catch (const Failure&) {
+      }
+      _exit(1);
+    }
+    usleep(static_cast<useconds_t>(20'000 + 7'000 * round));
+    kill(tracer, SIGKILL);
+    int status = 0;
+    ASSERT_EQ(waitpid(tracer, &status, 0), tracer);
+    if (WIFEXITED(status) && WEXITSTATUS(status) == 2)
+      GTEST_SKIP() << "the system lets only ancestors trace a process";
+    EXPECT_TRUE(WIFSIGNALED(status)) << "it searched until then";
   }
   EXPECT_EQ(process.finish(), "ok");
 }
