@@ -9,6 +9,7 @@
 #include "format/affixes.h"
 #include "format/pprof/pprof_schema.h"
 #include "profile/names/allocator_frames.h"
+#include "profile/names/forwarders.h"
 #include "profile/names/short_name.h"
 #include "profile/names/stack_frames.h"
 
@@ -288,7 +289,8 @@ FrameRole AllocatorEnds::find_role(uint32_t location) const {
     const FrameRole role = frame_role(frame);
     if (frame.is_executed || role == FrameRole::kGap) return FrameRole::kGap;
     const bool is_own = role == FrameRole::kOwn || role == FrameRole::kNameless;
-    if (is_own && found == FrameRole::kWrapper) return FrameRole::kGap;
+    const bool may_be_inside = role == FrameRole::kNameless || sounds_like_allocation(frame.name);
+    if (is_own && (found == FrameRole::kWrapper || !may_be_inside)) return FrameRole::kGap;
     if (is_own || role == FrameRole::kWrapper) found = is_own ? FrameRole::kOwn : role;
   }
   return found;

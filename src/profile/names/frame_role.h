@@ -59,7 +59,8 @@ class AllocatorEnds {
 
  private:
   // kWrapper where the outermost function of the location is a known wrapper; kOwn where it is another that does not only
-  // allocate; kGap where nothing can be said: code that a runtime executes, a gap, a wrapper inside of an own function.
+  // allocate, and has no name or one that sounds like it; kGap where nothing can be said: another function, code that a runtime
+  // executes, a gap, a wrapper inside of an own function.
   FrameRole role_at(uint32_t location);
   FrameRole find_role(uint32_t location) const;
 

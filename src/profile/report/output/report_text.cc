@@ -70,7 +70,10 @@ class TextReport {
             "{} from malloc (95 %).",
             format_rate(report_.rate_bytes), format_bytes(report_.unlisted_bound_bytes)));
         if (report_.unseen_heap.is_known()) return true;  // what it has was not allocated by malloc
-        const std::string memory = unsampled_memory_text(report_.max_resident_bytes, report_.program);
+        // The most that was ever resident may be of the program that executed this one.
+        const uint64_t resident =
+            report_.resident.is_known() ? report_.resident.total_bytes : report_.max_resident_bytes;
+        const std::string memory = unsampled_memory_text(resident, report_.program);
         say(!memory.empty()
                 ? "It had " + memory + "."
                 : "Profile it again with `memprof run -r 0 -- CMD`, which records every allocation.");
