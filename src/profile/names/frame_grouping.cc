@@ -219,7 +219,7 @@ void FrameGrouping::look_for_import(const KnownFrame& frame, ImportScan* scan) {
 
 void FrameGrouping::fold_import(const ImportScan& scan) {
   const std::string name = kImporting + *scan.package;
-  own_.erase(own_.begin(), own_.begin() + static_cast<std::ptrdiff_t>(*scan.first));
+  own_.erase(own_.begin(), own_.begin() + static_cast<std::ptrdiff_t>(scan.first.value_or(0)));
   own_.front() = GroupedFrame();
   own_.front().group = made_up_group(name, runtime_module(profile_.runtimes));
   own_.front().function = function_named(name);
