@@ -31,7 +31,7 @@ class ProfileBytes {
   std::string_view view() const { return {static_cast<const char*>(pages_), size_}; }
 
  private:
-  void swap(ProfileBytes& other) {
+  void swap(ProfileBytes& other) noexcept {
     std::swap(pages_, other.pages_);
     std::swap(size_, other.size_);
   }
