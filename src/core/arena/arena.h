@@ -195,7 +195,7 @@ struct MappingMeasure {
   std::atomic<uint64_t> parts[static_cast<uint32_t>(MemoryPart::kCount)];
 };
 
-// What the program has mapped itself (core/mappings/).  All relaxed, but `changes`.
+// What the program has mapped itself (core/mappings/).  All relaxed, but `changes` and `is_on`.
 struct MappingState {
   std::atomic<uint64_t> is_on;    // core/mappings/mapping_table.h
   std::atomic<uint64_t> changes;  // odd: somebody changes the table

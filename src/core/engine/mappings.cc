@@ -26,7 +26,7 @@ Recording g_wanted = Recording::kNever;
 // Both are there before any code runs, and no constructor makes them anew.
 MappingTable g_table;
 MappingLog g_log;
-std::atomic<uint32_t> g_heap{0};  // relaxed: the hooks are on after it
+std::atomic<uint32_t> g_heap{0};  // relaxed: MappingState::is_on publishes it
 std::atomic<uint64_t> g_ticket{1};
 std::atomic<bool> g_has_ended{false};
 
@@ -57,9 +57,9 @@ uint64_t draw_ticket() {
   return g_ticket.fetch_add(1, std::memory_order_relaxed);
 }
 
-// Are mappings of this process recorded, asked or not?
+// Are mappings of this process recorded, asked or not?  acquire pairs with the release in request(): the heap has its name.
 bool has_recording() {
-  return profiler::is_following() && state().is_on.load(std::memory_order_relaxed) != 0;
+  return profiler::is_following() && state().is_on.load(std::memory_order_acquire) != kRecordedNot;
 }
 
 // May this process's table be changed?  Who asks finds out that the end has begun.
@@ -164,7 +164,7 @@ void request() {
   }
   turn_on();
   if (profiler::is_following()) {
-    state().is_on.store(kRecordedUnasked, std::memory_order_relaxed);
+    state().is_on.store(kRecordedUnasked, std::memory_order_release);
   }
 }
 

@@ -53,6 +53,14 @@ constexpr RuntimeHeap kRuntimeHeaps[] = {
     {"mysqld", "InnoDB's buffer pool", "SHOW ENGINE INNODB STATUS says its size"},
 };
 
+std::string not_mallocs(const std::string& owner) {
+  return owner + " is not malloc's";
+}
+
+std::string with_way_out(const std::string& found, const std::string& way_out) {
+  return way_out.empty() ? found : found + "; " + way_out;
+}
+
 std::string_view file_name(std::string_view path) {
   return path.substr(path.rfind('/') + 1);  // npos + 1 is 0
 }
@@ -140,10 +148,9 @@ std::string unsampled_memory_text(uint64_t max_resident_bytes, const std::string
   constexpr uint64_t kMuch = uint64_t{16} << 20;  // the files of many programs
   if (max_resident_bytes < kMuch) return {};
   const RuntimeHeap* const known = runtime_heap_of({program});
-  std::string hint = known == nullptr ? kByMappings : std::string(known->name) + " is not malloc's";
-  if (known != nullptr && known->way_out[0] != '\0') hint += std::string("; ") + known->way_out;
   return fmt::format("{} in memory, code and files included ({})",
-                     format_bytes(static_cast<double>(max_resident_bytes)), hint);
+                     format_bytes(static_cast<double>(max_resident_bytes)),
+                     known == nullptr ? kByMappings : with_way_out(not_mallocs(known->name), known->way_out));
 }
 
 std::string unseen_heap_text(const UnseenHeap& unseen) {
@@ -151,10 +158,9 @@ std::string unseen_heap_text(const UnseenHeap& unseen) {
   const auto text = [](uint64_t bytes) { return format_bytes(static_cast<double>(bytes)); };
   const std::string owner = unseen.owner.empty()
                                 ? "mapped by the program, or of an allocator that is not hooked"
-                                : unseen.owner + " is not malloc's";
-  return fmt::format("{} of {} anonymous memory ({}{})", text(unseen.unseen_bytes),
-                     text(unseen.anonymous_bytes), owner,
-                     unseen.way_out.empty() ? "" : "; " + unseen.way_out);
+                                : not_mallocs(unseen.owner);
+  return fmt::format("{} of {} anonymous memory ({})", text(unseen.unseen_bytes),
+                     text(unseen.anonymous_bytes), with_way_out(owner, unseen.way_out));
 }
 
 }  // namespace memprof::profile

@@ -9,14 +9,11 @@
 namespace memprof::platform {
 namespace {
 
-constexpr uint64_t kPage = 4096;
-
 // A bit for each symbol of a module; none if there is no memory.
 class Marks {
  public:
   explicit Marks(uint64_t count)
-      : bytes_((count / 8 + sizeof(uint64_t) + kPage - 1) & ~(kPage - 1)),
-        words_(static_cast<uint64_t*>(reserve_pages(bytes_))) {}
+      : bytes_(count / 8 + sizeof(uint64_t)), words_(static_cast<uint64_t*>(reserve_pages(bytes_))) {}
   ~Marks() {
     if (words_ != nullptr) {
       release_pages(words_, bytes_);
@@ -119,11 +116,10 @@ void find_functions(const ModuleSymbols& symbols, bool is_behind_malloc, Allocat
   const auto match = [&](const FunctionSymbol& f) {
     AllocatorSignature signature;
     const int heap = names->match(f.name, &signature);
-    if (heap >= 0 && hooked.contains(f.address) && !is_asked_only(signature.call)) {
-      return;
-    }
     if (heap >= 0) {
-      functions->add(f, signature, static_cast<uint32_t>(heap));
+      if (!hooked.contains(f.address) || is_asked_only(signature.call)) {
+        functions->add(f, signature, static_cast<uint32_t>(heap));
+      }
     } else if (AllocatorNames::may_map(f.name)) {
       functions->add_mapping(f);
     }

@@ -2,7 +2,6 @@
 #include "memprof/attach/thread/safe_point.h"
 
 #include <elf.h>
-#include <signal.h>
 #include <unistd.h>
 
 #include <algorithm>

@@ -18,7 +18,7 @@ namespace {
 
 // Interfaces besides malloc that hand out blocks: of jemalloc, mimalloc and tcmalloc.
 constexpr const char* kOwnInterface[] = {
-#if !defined(__x86_64__)  // elsewhere they are hooked
+#if !defined(__x86_64__)  // where they are hooked
     "mallocx",   "rallocx",
 #endif
     "je_malloc", "mi_malloc", "mi_heap_malloc", "mi_new",
