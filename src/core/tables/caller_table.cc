@@ -9,6 +9,9 @@ __extension__ using Uint128 = unsigned __int128;
 // Pieces that one new stack looks at for a place.
 constexpr uint32_t kMaxLooks = 32;
 
+// Of the deepest pieces of a stack, those that are looked for before all are from the root on.
+constexpr uint32_t kKeptHashes = 16;
+
 // NH of UMAC, as stack_key() has it, and what the callers' is.
 uint64_t hash_of(const uint64_t* frames, uint64_t of_callers) {
   constexpr uint64_t kKeys[kPieceFrames] = {
@@ -77,19 +80,28 @@ uint32_t CallerTable::hold(const uint64_t* frames, uint32_t depth, uint32_t* own
     return 0;
   }
   uint64_t hash = 0;
+  uint64_t hashes[kKeptHashes];  // of the deepest: the caller's stack may be small
   for (uint32_t i = 1; i <= pieces; ++i) {
-    hash = hash_of(end - i * kPieceFrames, hash);
+    hash = hashes[i % kKeptHashes] = hash_of(end - i * kPieceFrames, hash);
   }
-  const uint64_t* const deepest = end - pieces * kPieceFrames;
-  const uint32_t known = index_.find_or_insert(
-      hash, [&](uint32_t id) { return is(id, hash, deepest); }, [] { return InternIndex::kNone; });
-  if (known != InternIndex::kNone && hold(known, hash, deepest)) {
-    *own = depth - pieces * kPieceFrames;
-    return known;
-  }
+  const auto find = [&](uint64_t of, const uint64_t* at) {
+    const uint32_t id = index_.find_or_insert(
+        of, [&](uint32_t other) { return is(other, of, at); }, [] { return InternIndex::kNone; });
+    return id != InternIndex::kNone && hold(id, of, at) ? id : 0;
+  };
+  uint32_t known = pieces;
+  const uint32_t last = pieces > kKeptHashes ? pieces - kKeptHashes : 0;
   uint32_t held = 0;
-  hash = 0;
-  for (uint32_t i = 1; i <= pieces; ++i) {
+  for (; known > last; --known) {
+    held = find(hashes[known % kKeptHashes], end - known * kPieceFrames);
+    if (held != 0) {
+      break;
+    }
+  }
+  known = held != 0 ? known : 0;
+  hash = held != 0 ? hashes[known % kKeptHashes] : 0;
+  *own = depth - known * kPieceFrames;
+  for (uint32_t i = known + 1; i <= pieces; ++i) {
     const uint64_t* const at = end - i * kPieceFrames;
     hash = hash_of(at, hash);
     const uint32_t next = intern(hash, held, at);
