@@ -24,7 +24,7 @@
 #include <atomic>
 #include <cstdint>
 
-#include "core/tables/intern_index.h"
+#include "core/arena/intern_index.h"
 
 namespace memprof {
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Frames and heap -> stack id, and the running totals of each stack.  (Of what malloc gave, the heap is 0.)
 //
-// Model: an intern index (core/tables/intern_index.h) over entries; an entry points to its innermost frames in a row
+// Model: an intern index (core/arena/intern_index.h) over entries; an entry points to its innermost frames in a row
 // of words, and to the piece that has the others, which it shares with other stacks (core/tables/caller_table.h).  A
 // stack is known by 128 bits of hash (StackKey), so that finding it again touches no frames.
 //
@@ -24,9 +24,9 @@
 #include <atomic>
 #include <cstdint>
 
+#include "core/arena/intern_index.h"
 #include "core/sampling/weight.h"
 #include "core/tables/caller_table.h"
-#include "core/tables/intern_index.h"
 #include "format/lifetime_class.h"
 #include "platform/stack.h"
 
