@@ -43,14 +43,18 @@ const Snapshot* ours(const memprof_snapshot* snapshot) {
   return reinterpret_cast<const Snapshot*>(snapshot);
 }
 
-// nullptr and 0 elements without a snapshot.
 template <typename Public, typename T>
-const Public* array(const memprof_snapshot* snapshot, memprof::Span<T> Snapshot::* member, uint64_t* count) {
-  const memprof::Span<T> span = snapshot != nullptr ? ours(snapshot)->*member : memprof::Span<T>{};
+const Public* array(const memprof::Span<T>& span, uint64_t* count) {
   if (count != nullptr) {
     *count = span.size;
   }
   return reinterpret_cast<const Public*>(span.data);
+}
+
+// nullptr and 0 elements without a snapshot.
+template <typename Public, typename T>
+const Public* array(const memprof_snapshot* snapshot, memprof::Span<T> Snapshot::* member, uint64_t* count) {
+  return array<Public>(snapshot != nullptr ? ours(snapshot)->*member : memprof::Span<T>{}, count);
 }
 
 }  // namespace
@@ -183,7 +187,8 @@ const memprof_stack* memprof_snapshot_stacks(const memprof_snapshot* snapshot, u
 }
 
 const uint64_t* memprof_snapshot_frames(const memprof_snapshot* snapshot, uint64_t* count) {
-  return array<uint64_t>(snapshot, &Snapshot::frames, count);
+  return array<uint64_t>(snapshot != nullptr ? ours(snapshot)->flat_frames() : memprof::Span<uint64_t>{},
+                         count);
 }
 
 const memprof_runtime_frame* memprof_snapshot_runtime_frames(const memprof_snapshot* snapshot,
@@ -192,7 +197,8 @@ const memprof_runtime_frame* memprof_snapshot_runtime_frames(const memprof_snaps
 }
 
 const uint32_t* memprof_snapshot_frame_modules(const memprof_snapshot* snapshot, uint64_t* count) {
-  return array<uint32_t>(snapshot, &Snapshot::frame_modules, count);
+  return array<uint32_t>(
+      snapshot != nullptr ? ours(snapshot)->flat_frame_modules() : memprof::Span<uint32_t>{}, count);
 }
 
 const memprof_module* memprof_snapshot_modules(const memprof_snapshot* snapshot, uint64_t* count) {

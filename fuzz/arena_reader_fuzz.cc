@@ -59,14 +59,14 @@ void fill(const Arena& arena) {
   const uint32_t functions[] = {codes.intern({"f", 1, "f.py", 4, lines, sizeof(lines), 10, 1}),
                                 codes.intern({"Class.method", 12, "g.py", 4, lines, sizeof(lines), 20, 1})};
   for (uint64_t i = 0; i < 6; ++i) {
-    uint64_t frames[8];
-    for (uint64_t f = 0; f < 8; ++f) {
+    uint64_t frames[22];
+    for (uint64_t f = 0; f < 22; ++f) {
       frames[f] = f % 3 == 1 ? runtime_frame(functions[f / 3 % 2], static_cast<uint32_t>(i * 4))
                              : 0x10000 + i * 0x100 + f * 8;
     }
     bool is_new = false;
     const uint32_t id =
-        stacks.intern(frames, static_cast<uint32_t>(1 + i), static_cast<platform::Walk>(i % 5), &is_new,
+        stacks.intern(frames, static_cast<uint32_t>(1 + 4 * i), static_cast<platform::Walk>(i % 5), &is_new,
                       static_cast<uint32_t>(i % 3));
     stacks.add_allocated(id, 100 * i, weigh(100 * i, 4096));
     stacks.add_freed(id, 100 * i, weigh(100 * i, 4096), i);
@@ -117,15 +117,24 @@ std::vector<uint8_t> make_arena() {
   MEMPROF_REQUIRE(arena);
   fill(arena);
   const ArenaHeader& h = arena.header();
-  const uint64_t used[kSectionCount] = {
-      live_level_offset(h.live_levels.open), slots_before(h.stack_levels.open) * sizeof(uint64_t),
-      h.section(kStackSection).used_bytes,   h.section(kFrameSection).used_bytes,
-      h.section(kModuleSection).used_bytes,  slots_before(h.name_levels.open) * sizeof(uint64_t),
-      h.section(kNameSection).used_bytes,    h.section(kTextSection).used_bytes,
-      h.section(kHeapSection).used_bytes,    slots_before(h.code_levels.open) * sizeof(uint64_t),
-      h.section(kCodeSection).used_bytes,    h.section(kPeakSection).used_bytes,
-      h.section(kFoldSection).used_bytes,    h.section(kLifetimeSection).used_bytes,
-      h.section(kMappingSection).used_bytes, h.section(kRuntimeHeapSection).used_bytes};
+  const uint64_t used[kSectionCount] = {live_level_offset(h.live_levels.open),
+                                        slots_before(h.stack_levels.open) * sizeof(uint64_t),
+                                        h.section(kStackSection).used_bytes,
+                                        h.section(kFrameSection).used_bytes,
+                                        h.section(kModuleSection).used_bytes,
+                                        slots_before(h.name_levels.open) * sizeof(uint64_t),
+                                        h.section(kNameSection).used_bytes,
+                                        h.section(kTextSection).used_bytes,
+                                        h.section(kHeapSection).used_bytes,
+                                        slots_before(h.code_levels.open) * sizeof(uint64_t),
+                                        h.section(kCodeSection).used_bytes,
+                                        h.section(kPeakSection).used_bytes,
+                                        h.section(kFoldSection).used_bytes,
+                                        h.section(kLifetimeSection).used_bytes,
+                                        h.section(kMappingSection).used_bytes,
+                                        h.section(kRuntimeHeapSection).used_bytes,
+                                        slots_before(h.caller_levels.open) * sizeof(uint64_t),
+                                        h.section(kCallerSection).used_bytes};
   std::vector<uint8_t> bytes(kPage);
   std::memcpy(bytes.data(), &h, sizeof(h));
   for (uint32_t id = 0; id < kSectionCount; ++id) {

@@ -58,7 +58,7 @@ void end_dumps();
 // From then on a signal that asks for a dump is ignored.
 void stop_dumps();
 
-int take_snapshot(Snapshot** snapshot, Snapshot::Content content = Snapshot::Content::kAll);
+int take_snapshot(Snapshot** snapshot, Snapshot::Content content = Snapshot::Content::kShared);
 
 // Of the arena in the file of another process, or of one that is gone.
 int open_snapshot(const char* path, Snapshot** snapshot);

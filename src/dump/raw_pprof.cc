@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "dump/raw_pprof.h"
 
+#include "dump/raw_pprof_frames.h"
 #include "dump/raw_pprof_tables.h"
 #include "format/pprof/comments.h"
 #include "format/pprof/pprof_schema.h"
@@ -16,49 +17,20 @@ constexpr size_t kOutputBytes = size_t{64} << 10;
 // The functions of frames that stand for others use their addresses as ids.
 constexpr uint64_t kLastGapFunction = schema::kMaxGap;
 
-struct FrameCounts {
-  size_t total = 0;
-  size_t deepest = 0;
-};
-
-FrameCounts count_frames(const RawProfile& profile) {
-  FrameCounts counts;
-  for (size_t i = 0; i < profile.stack_count; ++i) {
-    const size_t depth = profile.stacks[i].depth;
-    counts.total += depth;
-    counts.deepest = depth > counts.deepest ? depth : counts.deepest;
-  }
-  return counts;
-}
-
-// strlen without libc; a text of the process that is longer than any path is cut.
-size_t text_size(const char* text) {
-  size_t size = 0;
-  while (size < 65536 && text[size] != '\0') {
-    ++size;
-  }
-  return size;
-}
-
 class RawPprofWriter {
  public:
-  RawPprofWriter(const RawProfile& profile, Scratch& scratch, const FrameCounts& counts, const Sink& sink)
+  RawPprofWriter(const RawProfile& profile, Scratch& scratch, const FrameTable::Counts& counts,
+                 const Sink& sink)
       : profile_(profile),
         sample_capacity_(max_sample_bytes(counts.deepest)),
         sample_memory_(scratch.take<uint8_t>(sample_capacity_)),
-        ids_(scratch.take<uint32_t>(counts.deepest)),
-        runtime_keys_(scratch.take<uint64_t>(profile.runtime_frame_count)),
         functions_(scratch, profile),
         output_(scratch.take<uint8_t>(kOutputBytes), kOutputBytes, sink),
-        locations_(scratch, counts.total) {}
+        frames_(profile, scratch, counts) {}
 
   bool write() {
-    if (!locations_.ok()) {  // taken last
+    if (!frames_.ok()) {  // taken last
       return false;
-    }
-    for (size_t i = 0; i < profile_.runtime_frame_count; ++i) {
-      const RawRuntimeFrame& f = profile_.runtime_frames[i];
-      runtime_keys_[i] = source_key(f.name, text_size(f.name), f.file, text_size(f.file), f.line);
     }
     write_header();
     write_mappings();
@@ -167,28 +139,26 @@ class RawPprofWriter {
       if (stack.allocated.samples == 0 && live == first_live && !is_mapped && stack.js_bytes == 0) {
         continue;
       }
-      for (size_t frame = 0; frame < stack.depth; ++frame) {
-        ids_[frame] = locations_.id(place_of(stack, frame));
-        if (ids_[frame] == 0) {
-          return false;
-        }
+      const size_t depth = frames_.number(stack);
+      if (depth == FrameTable::kNoRoom) {
+        return false;
       }
       samples.set_heap(*heap_of(stack) != '\0' ? first_heap + stack.heap : schema::kEmpty);
       if (stack.allocated.samples != 0 || (profile_.has_resident && stack.resident_bytes > 0)) {
-        samples.running_totals(ids_, stack.depth, stack.allocated.weight_count, stack.allocated.weight_bytes,
-                               stack.peak.weight_count, stack.peak.weight_bytes, stack.resident_count,
-                               stack.resident_bytes);
+        samples.running_totals(frames_.ids(), depth, stack.allocated.weight_count,
+                               stack.allocated.weight_bytes, stack.peak.weight_count, stack.peak.weight_bytes,
+                               stack.resident_count, stack.resident_bytes);
       }
       if (is_mapped) {
-        samples.mapped(ids_, stack.depth, stack.mapped);
+        samples.mapped(frames_.ids(), depth, stack.mapped);
       }
       if (stack.js_bytes != 0) {
-        samples.js(ids_, stack.depth, stack.js_bytes);
+        samples.js(frames_.ids(), depth, stack.js_bytes);
       }
       for (size_t k = first_live; k < live; ++k) {
         const RawLive& group = profile_.live[k];
-        samples.live(ids_, stack.depth, group.size_bytes, group.rate_bytes, group.samples, group.weight_count,
-                     group.weight_bytes);
+        samples.live(frames_.ids(), depth, group.size_bytes, group.rate_bytes, group.samples,
+                     group.weight_count, group.weight_bytes);
       }
     }
     return live == profile_.live_count;  // else it was not ordered by stack
@@ -198,36 +168,15 @@ class RawPprofWriter {
     return stack.heap < profile_.heap_count ? profile_.heaps[stack.heap] : "";
   }
 
-  // The key of the frame's location in locations_.
-  uint64_t place_of(const RawStack& stack, size_t frame) const {
-    return is_runtime_frame(stack.frames[frame]) ? stack.frames[frame] : address_key(stack, frame);
-  }
-
-  // The address that is written to the file.
-  uint64_t key_of(const RawStack& stack, size_t frame) const {
-    const uint64_t word = stack.frames[frame];
-    return is_runtime_frame(word) ? runtime_keys_[word ^ kRuntimeFrame] : address_key(stack, frame);
-  }
-
-  bool is_runtime_frame(uint64_t word) const {
-    return (word & kRuntimeFrame) != 0 && (word ^ kRuntimeFrame) < profile_.runtime_frame_count;
-  }
-
-  // Of the call, not the instruction after it, which may belong to another line or function.
-  uint64_t address_key(const RawStack& stack, size_t frame) const {
-    const uint64_t address = stack.frames[frame] - 1;
-    return stack.modules != nullptr ? keys_.key(address, stack.modules[frame]) : address;
-  }
-
   void write_locations() {
-    for (size_t i = 0; i < locations_.size() && output_.ok(); ++i) {
+    for (size_t i = 0; i < frames_.locations().size() && output_.ok(); ++i) {
       uint8_t memory[64];
       uint8_t line_memory[16];
       wire::Message location(memory, sizeof(memory));
       location.field(schema::location_field::kId, i + 1);
-      const uint64_t key = locations_.address(i);
-      const size_t told = keys_.mapping_id(key);
-      const uint64_t address = keys_.address(key);
+      const uint64_t key = frames_.locations().address(i);
+      const size_t told = frames_.keys().mapping_id(key);
+      const uint64_t address = frames_.keys().address(key);
       wire::Message line(line_memory, sizeof(line_memory));
       if (schema::is_gap(key + 1)) {
         const char* const text = schema::kGapNames[key + 1];
@@ -235,7 +184,7 @@ class RawPprofWriter {
         write_function(key + 1, name, name, schema::kEmpty, 0);
         line.field(schema::line_field::kFunctionId, key + 1);
         location.message_field(schema::location_field::kLine, line);
-      } else if (is_runtime_frame(key)) {
+      } else if (frames_.is_runtime_frame(key)) {
         const RawRuntimeFrame& frame = profile_.runtime_frames[key ^ kRuntimeFrame];
         line.field(schema::line_field::kFunctionId, function_id(frame));
         line.field(schema::line_field::kLine, frame.line);
@@ -275,7 +224,7 @@ class RawPprofWriter {
   // 0: no module has the address.
   size_t mapping_id(uint64_t address) {
     // Neighbouring frames are often in one module, so the last answer is tried first.
-    for (size_t i = keys_.overlap() ? 1 : 0; i <= profile_.module_count; ++i) {
+    for (size_t i = frames_.keys().overlap() ? 1 : 0; i <= profile_.module_count; ++i) {
       const size_t index = i == 0 ? last_module_ : i - 1;
       if (index < profile_.module_count && profile_.modules[index].start <= address &&
           address < profile_.modules[index].limit) {
@@ -284,17 +233,6 @@ class RawPprofWriter {
       }
     }
     return 0;
-  }
-
-  // Of the stacks from `first` on.  Returns of how many.
-  size_t add_locations(size_t first, StackId (&ids)[StackId::kTogether]) const {
-    const size_t left = profile_.stack_count - first;
-    const size_t count = left < StackId::kTogether ? left : StackId::kTogether;
-    const RawStack* const stacks = profile_.stacks + first;
-    StackId::add_locations(
-        ids, count, [stacks](size_t row) { return stacks[row].depth; },
-        [this, stacks](size_t row, size_t i) { return key_of(stacks[row], i); });
-    return count;
   }
 
   void write_comments() {
@@ -341,7 +279,7 @@ class RawPprofWriter {
         continue;
       }
       if (i >= known) {
-        known = i + add_locations(i, ids);
+        known = i + frames_.add_locations(i, ids);
         first_known = i;
       }
       StackId& id = ids[i - first_known];
@@ -358,29 +296,24 @@ class RawPprofWriter {
   const RawProfile& profile_;
   size_t sample_capacity_;
   uint8_t* sample_memory_;
-  uint32_t* ids_;
-  uint64_t* runtime_keys_;
   FunctionTable functions_;
   wire::Output output_;
-  LocationTable locations_;
+  FrameTable frames_;
   uint32_t next_string_ = 0;
   size_t last_module_ = 0;
-  const LocationKeys<RawModule> keys_{profile_.modules, profile_.module_count};
 };
 
 }  // namespace
 
 size_t raw_pprof_scratch_bytes(const RawProfile& profile) {
-  const FrameCounts counts = count_frames(profile);
-  return aligned(max_sample_bytes(counts.deepest)) + aligned(counts.deepest * sizeof(uint32_t)) +
-         aligned(profile.runtime_frame_count * sizeof(uint64_t)) + FunctionTable::scratch_bytes(profile) +
-         aligned(kOutputBytes) + aligned(counts.total * sizeof(uint64_t)) +
-         2 * last_slots(counts.total) * sizeof(uint32_t);  // the last table and all before it
+  const FrameTable::Counts counts = FrameTable::count(profile);
+  return aligned(max_sample_bytes(counts.deepest)) + FunctionTable::scratch_bytes(profile) +
+         aligned(kOutputBytes) + FrameTable::scratch_bytes(profile, counts);
 }
 
 bool write_raw_pprof(const RawProfile& profile, void* scratch, size_t scratch_bytes, const Sink& sink) {
   Scratch pieces(scratch, scratch_bytes);
-  RawPprofWriter writer(profile, pieces, count_frames(profile), sink);
+  RawPprofWriter writer(profile, pieces, FrameTable::count(profile), sink);
   return writer.write();
 }
 

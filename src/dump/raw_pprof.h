@@ -69,11 +69,20 @@ struct RawPart {
   const Element* end() const { return first + count; }
 };
 
+// Frames that stacks share, in pieces of kCount: a piece has the callers of a stack's own frames, or of another piece.
+struct RawCallers {
+  static constexpr uint32_t kCount = 8;
+  const uint64_t* frames = nullptr;   // kCount of each piece, as those of a stack
+  const uint32_t* modules = nullptr;  // an index for each of them
+  const uint32_t* callers = nullptr;  // of each piece the one with its callers; 0: it ends with the root
+  size_t count = 0;                   // with the first, which is none
+};
+
 struct RawStack {
   // Return addresses, leaf first; those that stand for frames of a runtime: kRuntimeFrame | index.
   const uint64_t* frames = nullptr;
-  uint32_t depth = 0;
-  uint32_t walk = 0;  // MEMPROF_WALK_*
+  uint32_t depth = 0;  // how many these are; those of `callers` follow
+  uint32_t walk = 0;   // MEMPROF_WALK_*
   RawTotals allocated;
   RawTotals freed;  // variance_* and max_* unused
   RawTotals peak;   // live when the heap was at its highest, estimated from half the samples
@@ -87,6 +96,7 @@ struct RawStack {
   double resident_count = 0;                  // estimates: live blocks with a page in memory
   double resident_bytes = 0;                  // ... of live blocks, what is in memory
   int64_t js_bytes = 0;                       // in the runtime's own heap
+  uint32_t callers = 0;                       // a piece of RawProfile::callers; 0: none
 };
 
 // Live samples of one stack that have the same size and rate.
@@ -117,6 +127,7 @@ struct RawProfile : ProfileFacts {
   size_t runtime_frame_count = 0;
   const RawStack* stacks = nullptr;
   size_t stack_count = 0;
+  RawCallers callers;
   const RawLive* live = nullptr;  // ordered by stack
   size_t live_count = 0;
 

@@ -8,6 +8,7 @@
 #include "core/engine/profiler.h"
 #include "core/mappings/mappings.h"
 #include "core/reader/runtime_code.h"
+#include "core/tables/caller_table.h"
 #include "dump/dump.h"
 #include "dump/gzip_writer.h"
 #include "dump/pages.h"
@@ -102,43 +103,51 @@ int write_snapshot(const Snapshot& s, int fd, bool has_gzip, const RuntimeHeap* 
   const uint64_t max_births =
       s.records.size < s.stacks.size * kBirthParts ? s.records.size : s.stacks.size * kBirthParts;
   const Pages births(2 * (max_births + 1) * sizeof(Birth));
-  const Pages frame_modules((s.frames.size + 1) * sizeof(uint32_t));
+  const Pages frame_modules((s.own_frames.size + 1) * sizeof(uint32_t));
+  const Pages caller_modules((s.caller_frames.size + 1) * sizeof(uint32_t));
   const Pages js_frames((js_size.frames + 1) * sizeof(uint64_t));
   const Pages heaps((s.heaps.size + 2) * sizeof(const char*));
   const Pages runtime_frames((s.runtime_frames.size + js_nodes + 1) * sizeof(profile::RawRuntimeFrame));
   if (births.as<void>() == nullptr || js_frames.as<void>() == nullptr ||
       runtime_frames.as<void>() == nullptr || frame_modules.as<void>() == nullptr ||
-      heaps.as<void>() == nullptr || modules.as<void>() == nullptr || stacks.as<void>() == nullptr ||
-      live.as<void>() == nullptr) {
+      caller_modules.as<void>() == nullptr || heaps.as<void>() == nullptr || modules.as<void>() == nullptr ||
+      stacks.as<void>() == nullptr || live.as<void>() == nullptr) {
     return MEMPROF_ERR_NO_MEMORY;
   }
   if (s.process_id != platform::process_id()) {  // in the program's own process memory counts more than time
     platform::advise_dense(stacks.as<void>(), s.stacks.size * sizeof(profile::RawStack));
-    platform::advise_dense(frame_modules.as<void>(), s.frames.size * sizeof(uint32_t));
+    platform::advise_dense(frame_modules.as<void>(), s.own_frames.size * sizeof(uint32_t));
   }
   profile::RawProfile p;
   p.modules = modules.as<profile::RawModule>();
   p.module_count = s.modules.size;
   const uint32_t main_program = find_main_program(s);
   convert_modules(s, main_program, modules.as<profile::RawModule>());
-  for (uint64_t i = 0; i < s.frames.size; ++i) {
-    frame_modules.as<uint32_t>()[i] = raw_index(s.frame_modules.data[i], main_program);
+  for (uint64_t i = 0; i < s.own_frames.size; ++i) {
+    frame_modules.as<uint32_t>()[i] = raw_index(s.own_frame_modules.data[i], main_program);
   }
+  for (uint64_t i = 0; i < s.caller_frames.size; ++i) {
+    caller_modules.as<uint32_t>()[i] = raw_index(s.caller_frame_modules.data[i], main_program);
+  }
+  static_assert(profile::RawCallers::kCount == kPieceFrames);
+  p.callers = {s.caller_frames.data, caller_modules.as<uint32_t>(), s.caller_callers.data,
+               s.caller_callers.size};
   const Lifetime* lifetime = s.lifetimes.data;
   for (uint64_t i = 0; i < s.stacks.size; ++i) {
     const SnapshotStack& from = s.stacks.data[i];
+    const SnapshotStackFrames& frames = s.stack_frames.data[i];
     const Lifetime* const first_lifetime = lifetime;
     while (lifetime != s.lifetimes.data + s.lifetimes.size && lifetime->stack_id == i) {
       ++lifetime;
     }
-    stacks.as<profile::RawStack>()[i] = {s.frames.data + from.first_frame,
-                                         from.frame_count,
+    stacks.as<profile::RawStack>()[i] = {s.own_frames.data + frames.first_own,
+                                         frames.own,
                                          from.walk,
                                          to_raw(from.allocated),
                                          to_raw(from.freed),
                                          i < s.peaks.size ? to_raw(s.peaks.data[i]) : profile::RawTotals{},
                                          from.lifetime_ns,
-                                         frame_modules.as<uint32_t>() + from.first_frame,
+                                         frame_modules.as<uint32_t>() + frames.first_own,
                                          s.stack_heaps.data[i],
                                          {first_lifetime, static_cast<size_t>(lifetime - first_lifetime)},
                                          {},
@@ -146,7 +155,8 @@ int write_snapshot(const Snapshot& s, int fd, bool has_gzip, const RuntimeHeap* 
                                          {},
                                          0,
                                          0,
-                                         0};
+                                         0,
+                                         frames.callers};
   }
   convert_mappings(s, stacks.as<profile::RawStack>());
   p.mapped_count = profile::schema::mapped_count(s.has_mappings, s.has_resident_mappings);
@@ -277,7 +287,7 @@ int open_snapshot(const char* path, Snapshot** snapshot) {
     return MEMPROF_ERR_SYSTEM;
   }
   bool is_arena = false;  // nor is an empty file, whose process was killed when it had made it
-  *snapshot = Snapshot::read_file(fd, size_bytes, &is_arena);
+  *snapshot = Snapshot::read_file(fd, size_bytes, &is_arena, Snapshot::Content::kShared);
   platform::file_close(fd);
   if (!is_arena) {
     return MEMPROF_ERR_FORMAT;

@@ -25,14 +25,16 @@ struct Blocks {
     shares.push_back(share);
   }
 
-  Snapshot snapshot() {
-    Snapshot s;
-    s.records = {records.data(), records.size()};
-    s.resident_shares = {shares.data(), shares.size()};
-    s.mappings = {mappings.data(), mappings.size()};
-    s.resident.total_bytes = 1;
-    return s;
-  }
+  // A snapshot is not copied.
+  struct Made : Snapshot {
+    explicit Made(Blocks* blocks) {
+      records = {blocks->records.data(), blocks->records.size()};
+      resident_shares = {blocks->shares.data(), blocks->shares.size()};
+      mappings = {blocks->mappings.data(), blocks->mappings.size()};
+      resident.total_bytes = 1;
+    }
+  };
+  Made snapshot() { return Made(this); }
 };
 
 TEST(StackParts, WhatIsInMemoryIsSummedByStack) {
@@ -40,7 +42,7 @@ TEST(StackParts, WhatIsInMemoryIsSummedByStack) {
   blocks.add(0, 4096, 2, 1);
   blocks.add(0, 8192, 1, 0);
   blocks.add(2, 8192, 1, 0.5F);
-  const Snapshot s = blocks.snapshot();
+  const auto s = blocks.snapshot();
   profile::RawStack stacks[3];
   ASSERT_TRUE(convert_resident(s, stacks));
   EXPECT_EQ(8192, stacks[0].resident_bytes);
@@ -56,7 +58,7 @@ TEST(StackParts, WhatWasNotLookedAtIsAsTheOthers) {
   blocks.add(0, 1000, 3, -1);  // as those of its stack
   blocks.add(1, 1000, 1, 0.75F);
   blocks.add(2, 1000, 4, -1);  // as all
-  const Snapshot s = blocks.snapshot();
+  const auto s = blocks.snapshot();
   profile::RawStack stacks[3];
   ASSERT_TRUE(convert_resident(s, stacks));
   EXPECT_DOUBLE_EQ(1000, stacks[0].resident_bytes);
@@ -71,12 +73,12 @@ TEST(StackParts, NothingIsSaidWhereNobodyLooked) {
   EXPECT_FALSE(convert_resident(blocks.snapshot(), stacks));
   EXPECT_EQ(0, stacks[0].resident_bytes);
   blocks.shares[0] = 1;
-  Snapshot s = blocks.snapshot();
+  auto s = blocks.snapshot();
   s.resident = {};  // the rest is not known
   EXPECT_FALSE(convert_resident(s, stacks));
-  s = blocks.snapshot();
-  s.resident_shares = {};
-  EXPECT_FALSE(convert_resident(s, stacks));
+  auto unknown = blocks.snapshot();
+  unknown.resident_shares = {};
+  EXPECT_FALSE(convert_resident(unknown, stacks));
   Blocks none;
   EXPECT_TRUE(convert_resident(none.snapshot(), stacks));  // nothing lives
 }
@@ -86,7 +88,7 @@ TEST(StackParts, BirthsAreSixteenthsOfTheRun) {
   blocks.add(0, 100, 1, -1, 0);
   blocks.add(0, 100, 2, -1, 1599);
   blocks.add(1, 100, 1, -1, 800);
-  Snapshot s = blocks.snapshot();
+  auto s = blocks.snapshot();
   s.start_ns = 0;
   s.time_ns = 1600;
   Birth births[3];
@@ -106,7 +108,7 @@ TEST(StackParts, BirthsByLoadStandStillWhileTheProcessIsIdle) {
   blocks.add(0, 100, 1, -1, 1'000);
   blocks.add(0, 100, 1, -1, 21'000);
   blocks.add(1, 100, 1, -1, 39'500);
-  Snapshot s = blocks.snapshot();
+  auto s = blocks.snapshot();
   s.start_ns = 0;
   s.time_ns = 440'000;
   s.load.step_bytes = 1000;

@@ -4,7 +4,8 @@
 //
 //   0            header, one page: identity, limits, counters, the section table, the heads of the tables
 //   sections     live map | stack index | stacks | frames | modules | name index | names | text | heaps |
-//                code index | codes | peaks | log of folds | lifetimes | mappings | heap of a runtime
+//                code index | codes | peaks | log of folds | lifetimes | mappings | heap of a runtime |
+//                caller index | callers
 //
 // It is a file that other processes can map, or private memory where no file can be had.  Sections have a
 // fixed place and a capacity.  Of each, a piece at its start is mapped in the process, which grows in steps:
@@ -25,6 +26,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "core/arena/fold_state.h"
 #include "core/arena/levels.h"
 #include "core/arena/load_state.h"
 #include "core/arena/statistics.h"
@@ -69,13 +71,16 @@ enum SectionId : uint32_t {
   kLifetimeSection,
   kMappingSection,      // from version 9 on
   kRuntimeHeapSection,  // from version 10 on
+  kCallerIndexSection,  // these from version 13 on
+  kCallerSection,
   kSectionCount
 };
-// Those that every version has, and those of versions 7 to 9.
+// Those that every version has, and those of versions 7 to 12.
 inline constexpr uint32_t kFirstSections = kPeakSection;
 inline constexpr uint32_t kVersion7Sections = kFoldSection;
 inline constexpr uint32_t kVersion8Sections = kMappingSection;
 inline constexpr uint32_t kVersion9Sections = kRuntimeHeapSection;
+inline constexpr uint32_t kVersion10Sections = kCallerIndexSection;
 
 struct Section {
   uint64_t offset;  // from the start of the arena; a multiple of platform::kPieceBytes
@@ -93,7 +98,7 @@ struct LevelsHead {
 };
 
 inline constexpr uint64_t kArenaMagic = 0x414e5241464f524dull;  // "MROFARNA"
-inline constexpr uint32_t kArenaVersion = 12;
+inline constexpr uint32_t kArenaVersion = 13;
 // A reader understands those from this one on.  A later version only adds to the end of the header, and
 // sections.
 inline constexpr uint32_t kOldestArenaVersion = 6;
@@ -101,6 +106,8 @@ inline constexpr uint32_t kOldestArenaVersion = 6;
 inline constexpr uint32_t kFirstVersionOfRuntimes = 8;
 inline constexpr uint32_t kFirstVersionOfMoreRuntimes = 11;
 inline constexpr uint32_t kOlderMaxRuntimes = 4;
+// Before it stacks have all of their frames themselves (core/tables/caller_table.h).
+inline constexpr uint32_t kFirstVersionOfCallers = 13;
 // Before it no LoadState.
 inline constexpr uint32_t kFirstVersionOfLoad = 12;
 // Before it no ResidentState.
@@ -135,28 +142,6 @@ struct Ending {
   std::atomic<uint64_t> begun_by;     // EndBegun; release, after begun_ns; readers acquire
   std::atomic<uint64_t> begun_ns;     // monotonic
   std::atomic<uint64_t> begun_climb;  // PeakState::climb then
-};
-
-// Stacks that gave their place away (core/tables/stack_folding.cc).  `done` comes first: a reader that copies
-// upward, and finds both equal, knows that nothing was being moved.
-struct FoldState {
-  std::atomic<uint64_t> done;
-  std::atomic<uint64_t> begun;      // the number of the next fold, which has its place in the log by it
-  std::atomic<uint64_t> hands[2];   // the entry that is looked at next: of whole stacks, of shortened ones
-  std::atomic<uint64_t> leaving;    // entries whose live samples are being moved to shortened stacks
-  std::atomic<uint64_t> live_hand;  // the slot of the live map that is looked at next for them
-  // Before this entry there are whole ones only; 0: none is shortened yet.
-  std::atomic<uint64_t> first_shortened;
-};
-// More of it, which only the process itself reads.  All relaxed.
-struct LeavingState {
-  std::atomic<uint64_t> end;        // the entries before it are those of whole stacks; 0: not full yet
-  std::atomic<uint64_t> hand;       // the entry that is looked at next for one that has left
-  std::atomic<uint64_t> shortened;  // entries that were made for shortened stacks
-  std::atomic<uint64_t> events;     // whole stacks that were written, ever
-  // Of the looks for an entry that nobody uses, how many are not worth it, because these are rare.
-  std::atomic<uint64_t> spared_looks;
-  std::atomic<uint64_t> move_until;  // FoldState::live_hand, when each slot was looked at twice
 };
 
 // Live samples that stand for others, since the table was full (core/engine/thinning.h).  All relaxed.
@@ -292,6 +277,9 @@ struct ArenaHeader {
   RuntimeFacts last_runtimes[kMaxRuntimes - kOlderMaxRuntimes];
   // From version 12 on.
   LoadState load;
+  // From version 13 on.
+  Section caller_sections[kSectionCount - kVersion10Sections];
+  LevelsHead caller_levels;
 
   // Of the runtime of id index + 1.
   RuntimeFacts& runtime(uint32_t index) {
@@ -301,11 +289,12 @@ struct ArenaHeader {
   }
   const RuntimeFacts& runtime(uint32_t index) const { return const_cast<ArenaHeader*>(this)->runtime(index); }
   Section& section(uint32_t id) {
-    return id < kFirstSections      ? sections[id]
-           : id < kVersion7Sections ? later_sections[id - kFirstSections]
-           : id < kVersion8Sections ? last_sections[id - kVersion7Sections]
-           : id < kVersion9Sections ? mapping_section
-                                    : runtime_heap_section;
+    return id < kFirstSections       ? sections[id]
+           : id < kVersion7Sections  ? later_sections[id - kFirstSections]
+           : id < kVersion8Sections  ? last_sections[id - kVersion7Sections]
+           : id < kVersion9Sections  ? mapping_section
+           : id < kVersion10Sections ? runtime_heap_section
+                                     : caller_sections[id - kVersion10Sections];
   }
   const Section& section(uint32_t id) const { return const_cast<ArenaHeader*>(this)->section(id); }
 };
@@ -315,6 +304,7 @@ inline constexpr uint64_t kVersion8HeaderBytes = offsetof(ArenaHeader, mapping_s
 inline constexpr uint64_t kVersion9HeaderBytes = offsetof(ArenaHeader, runtime_heap_section);
 inline constexpr uint64_t kVersion10HeaderBytes = offsetof(ArenaHeader, last_runtimes);
 inline constexpr uint64_t kVersion11HeaderBytes = offsetof(ArenaHeader, load);
+inline constexpr uint64_t kVersion12HeaderBytes = offsetof(ArenaHeader, caller_sections);
 static_assert(sizeof(ArenaHeader) <= kPageBytes);
 
 // Whose an arena is, for readers.

@@ -271,7 +271,8 @@ void before_sandbox() {
   g_arena.commit_ahead(kStackSection, kStacks * sizeof(StackEntry));
   g_arena.commit_ahead(kPeakSection, kStacks * sizeof(StackPeak));
   g_arena.commit_ahead(kLifetimeSection, kStacks * kMeanUnits * sizeof(LifetimeUnit));
-  g_arena.commit_ahead(kFrameSection, kStacks * 32 * sizeof(uint64_t));
+  g_arena.commit_ahead(kFrameSection, kStacks * kFrameUnit * sizeof(uint64_t));
+  g_arena.commit_ahead(kCallerSection, 2 * kStacks * sizeof(CallerPiece));
   current_thread_id();
   uint64_t frame = 0;
   platform::capture_stack({__builtin_frame_address(0)}, &frame, 1);  // where this thread's stack ends

@@ -262,9 +262,8 @@ class Snapshot::RuntimeFrames {
 
 bool Snapshot::copy_runtime_frames(Source* source) {
   uint64_t count = 0;
-  for (uint64_t i = 0; i < frames.size; ++i) {
-    count += is_runtime_frame(frames.data[i]);
-  }
+  for_each_frame(
+      [&](const uint64_t* frame, const uint32_t* /*module*/) { count += is_runtime_frame(*frame); });
   if (count == 0) {
     runtime_frames.data = reinterpret_cast<SnapshotRuntimeFrame*>(strings.data);  // none, but not nullptr
     return true;
@@ -276,16 +275,15 @@ bool Snapshot::copy_runtime_frames(Source* source) {
   if (runtime_mapping_ == nullptr || !found.ok()) {
     return false;
   }
-  for (uint64_t i = 0; i < frames.size; ++i) {
-    if (is_runtime_frame(frames.data[i])) {
+  bool has_memory = true;
+  for_each_frame([&](uint64_t* frame, const uint32_t* /*module*/) {
+    if (is_runtime_frame(*frame) && has_memory) {
       uint32_t index = 0;
-      if (!found.find_index(frames.data[i], &index)) {
-        return false;
-      }
-      frames.data[i] = kRuntimeFrame | index;
+      has_memory = found.find_index(*frame, &index);
+      *frame = kRuntimeFrame | index;
     }
-  }
-  return true;
+  });
+  return has_memory;
 }
 
 }  // namespace memprof

@@ -47,13 +47,14 @@ bool Snapshot::Source::open(const void* arena, uint64_t length) {
                {kVersion8HeaderBytes, 8, kVersion8Sections},
                {kFirstVersion9HeaderBytes, 9, kVersion9Sections},
                {kVersion9HeaderBytes, 9, kVersion9Sections},
-               {kVersion10HeaderBytes, 10, kSectionCount},
-               {kVersion11HeaderBytes, 11, kSectionCount},
+               {kVersion10HeaderBytes, 10, kVersion10Sections},
+               {kVersion11HeaderBytes, 11, kVersion10Sections},
+               {kVersion12HeaderBytes, 12, kVersion10Sections},
                {sizeof(ArenaHeader), kArenaVersion, kSectionCount}};
   // Files that the libraries before left stay readable: what was the last layout becomes a line above.
-  static_assert(sizeof(ArenaHeader) == 4000 && kVersion11HeaderBytes == 3720 &&
-                    kVersion10HeaderBytes == 3528 && kVersion9HeaderBytes == 3488 &&
-                    kFirstVersion9HeaderBytes == 3312,
+  static_assert(sizeof(ArenaHeader) == 4088 && kVersion12HeaderBytes == 4000 &&
+                    kVersion11HeaderBytes == 3720 && kVersion10HeaderBytes == 3528 &&
+                    kVersion9HeaderBytes == 3488 && kFirstVersion9HeaderBytes == 3312,
                 "another layout");
   for (const auto& layout : known) {
     if (version == layout.version && header_bytes == layout.header_bytes &&
@@ -107,14 +108,14 @@ Snapshot* Snapshot::read(const void* base, uint64_t length_bytes, bool* is_arena
   return *is_arena ? read(&source, content) : nullptr;
 }
 
-Snapshot* Snapshot::read_file(int fd, uint64_t length_bytes, bool* is_arena) {
+Snapshot* Snapshot::read_file(int fd, uint64_t length_bytes, bool* is_arena, Content content) {
   Source source;
   bool has_memory = false;
   if (!source.open_file(fd, length_bytes, &has_memory)) {
     *is_arena = !has_memory;
     return nullptr;
   }
-  Snapshot* snapshot = read(&source);
+  Snapshot* snapshot = read(&source, content);
   *is_arena = !source.is_cut;
   if (source.is_cut) {
     release(snapshot);
@@ -142,15 +143,22 @@ Snapshot* Snapshot::read(Source* from, Content content) {
   const uint64_t lifetimes_at = peaks_at + max_stacks * sizeof(SnapshotTotals);
   const uint64_t lifetime_places_at = lifetimes_at + max_lifetimes * sizeof(SnapshotLifetime);
   const uint64_t frames_at = lifetime_places_at + max_stacks * sizeof(LifetimePlace);
-  const uint64_t modules_at = frames_at + max_frames * sizeof(uint64_t);
+  const uint64_t max_callers = source.capacities[kCallerSection] / sizeof(CallerPiece);
+  const uint64_t max_caller_frames = max_callers * kPieceFrames;
+  const uint64_t caller_frames_at = frames_at + max_frames * sizeof(uint64_t);
+  const uint64_t stack_frames_at = caller_frames_at + max_caller_frames * sizeof(uint64_t);
+  const uint64_t modules_at = stack_frames_at + max_stacks * sizeof(SnapshotStackFrames);
   const uint64_t frame_modules_at = modules_at + max_modules * sizeof(SnapshotModule);
   const uint64_t module_of_entry_at = frame_modules_at + max_frames * sizeof(uint32_t);
-  const uint64_t stack_heaps_at = module_of_entry_at + max_modules * sizeof(uint32_t);
+  const uint64_t caller_modules_at = module_of_entry_at + max_modules * sizeof(uint32_t);
+  const uint64_t caller_callers_at = caller_modules_at + max_caller_frames * sizeof(uint32_t);
+  const uint64_t stack_heaps_at = caller_callers_at + max_callers * sizeof(uint32_t);
   const uint64_t heaps_at = (stack_heaps_at + max_stacks * sizeof(uint32_t) + 7) / 8 * 8;
   const uint64_t mappings_at = heaps_at + max_heaps * sizeof(SnapshotHeap);
   const uint64_t max_mappings = source.capacities[kMappingSection] / sizeof(MappingNode);
   const uint64_t strings_at = mappings_at + max_mappings * sizeof(SnapshotMapping);
-  const uint64_t total = strings_at + max_text;
+  const uint64_t caller_depths_at = (strings_at + max_text + 7) / 8 * 8;
+  const uint64_t total = caller_depths_at + max_callers * sizeof(uint16_t);
   uint8_t* memory = static_cast<uint8_t*>(platform::reserve_pages(total));
   if (memory == nullptr) {
     return nullptr;
@@ -159,15 +167,21 @@ Snapshot* Snapshot::read(Source* from, Content content) {
   s->mapping_bytes_ = total;
   s->max_text_ = max_text;
   s->max_frames_ = max_frames;
+  s->max_callers_ = max_callers;
   s->max_lifetimes_ = max_lifetimes;
   s->records.data = reinterpret_cast<SnapshotRecord*>(memory + records_at);
   s->stacks.data = reinterpret_cast<SnapshotStack*>(memory + stacks_at);
   s->peaks.data = reinterpret_cast<SnapshotTotals*>(memory + peaks_at);
   s->lifetimes.data = reinterpret_cast<SnapshotLifetime*>(memory + lifetimes_at);
   s->lifetime_places_.data = reinterpret_cast<LifetimePlace*>(memory + lifetime_places_at);
-  s->frames.data = reinterpret_cast<uint64_t*>(memory + frames_at);
+  s->own_frames.data = reinterpret_cast<uint64_t*>(memory + frames_at);
+  s->caller_frames.data = reinterpret_cast<uint64_t*>(memory + caller_frames_at);
+  s->stack_frames.data = reinterpret_cast<SnapshotStackFrames*>(memory + stack_frames_at);
   s->modules.data = reinterpret_cast<SnapshotModule*>(memory + modules_at);
-  s->frame_modules.data = reinterpret_cast<uint32_t*>(memory + frame_modules_at);
+  s->own_frame_modules.data = reinterpret_cast<uint32_t*>(memory + frame_modules_at);
+  s->caller_frame_modules.data = reinterpret_cast<uint32_t*>(memory + caller_modules_at);
+  s->caller_callers.data = reinterpret_cast<uint32_t*>(memory + caller_callers_at);
+  s->caller_depths.data = reinterpret_cast<uint16_t*>(memory + caller_depths_at);
   s->stack_heaps.data = reinterpret_cast<uint32_t*>(memory + stack_heaps_at);
   s->heaps.data = reinterpret_cast<SnapshotHeap*>(memory + heaps_at);
   s->mappings.data = reinterpret_cast<SnapshotMapping*>(memory + mappings_at);
@@ -204,6 +218,7 @@ Snapshot* Snapshot::read(Source* from, Content content) {
   s->copy_mappings(from);
   s->copy_stacks_and_peaks(from);
   s->finish_lifetimes();
+  s->finish_frames();
   s->match_records(source);
   s->take_shares();
   s->match_mappings(source);
@@ -231,6 +246,14 @@ Snapshot* Snapshot::read(Source* from, Content content) {
   s->rate_bytes = s->counters.rate_bytes;
   s->copy_rates(source);
   s->copy_load(source);
+  if (content == Content::kAll) {
+    s->frames = s->flat_frames();
+    s->frame_modules = s->flat_frame_modules();
+    if (s->frames.data == nullptr) {
+      release(s);
+      return nullptr;
+    }
+  }
   return s;
 }
 
@@ -245,38 +268,6 @@ void Snapshot::copy_records(const Source& source) {
         add_record(sample);
       }
     }
-  }
-}
-
-// Whoever reads a process that has ended wants to know what it held before its end began.
-void Snapshot::find_end(const Source& source) {
-  if (!source.has_peaks() || end_ns == 0) {
-    return;
-  }
-  const Ending& ending = source.header().ending;
-  // acquire pairs with the release in ending.cc.
-  const auto by = static_cast<EndBegun>(ending.begun_by.load(std::memory_order_acquire));
-  const uint64_t begun_ns = ending.begun_ns.load(std::memory_order_relaxed);
-  const bool is_by_runtime =
-      by == EndBegun::kByRuntime && end_ns - std::min(begun_ns, end_ns) <= kRuntimeEndSeconds * 1000000000;
-  if (by == EndBegun::kByExit || is_by_runtime) {
-    end_begun_ns = begun_ns;
-    kept_bit_ = is_by_runtime ? kKeptByRuntimeBit : kKeptByExitBit;
-    copy_resident(source);
-  }
-}
-
-void Snapshot::copy_resident(const Source& source) {
-  if (source.header().version < kFirstVersionOfResident) {
-    return;
-  }
-  const ResidentState& kept = source.header().resident;
-  // acquire pairs with the release in ending.cc.
-  if (kept.is_kept.load(std::memory_order_acquire) != 1) {
-    return;
-  }
-  for (size_t i = 0; i < kKeptResidentFields; ++i) {
-    resident.*kResidentFields[i].member = kept.fields[i].load(std::memory_order_relaxed);
   }
 }
 
@@ -339,6 +330,9 @@ void Snapshot::release(Snapshot* snapshot) {
   }
   if (snapshot->symbol_mapping_ != nullptr) {
     platform::release_pages(snapshot->symbol_mapping_, snapshot->symbol_mapping_bytes_);
+  }
+  if (uint64_t* const flat = snapshot->flat_frames_.load(std::memory_order_acquire); flat != nullptr) {
+    platform::release_pages(flat, flat_bytes(snapshot->flat_count_));
   }
   if (snapshot->runtime_mapping_ != nullptr) {
     platform::release_pages(snapshot->runtime_mapping_, snapshot->runtime_mapping_bytes_);

@@ -12,6 +12,7 @@
 // Failure: nullptr when the arena is not one, or memory is refused.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 
@@ -53,7 +54,7 @@ struct SnapshotTotals {
 };
 
 struct SnapshotStack {
-  uint64_t first_frame;
+  uint64_t first_frame;  // where its frames are in `frames`, also while these are not there
   uint32_t frame_count;
   uint32_t walk;
   SnapshotTotals allocated;
@@ -61,6 +62,14 @@ struct SnapshotStack {
   double lifetime_ns;  // sum of lifetimes times blocks; these by the classes, as close as a class is wide
   uint64_t min_lifetime_ns;
   uint64_t max_lifetime_ns;
+};
+
+// Where the frames of a stack are: its own, the innermost, and those of a piece of callers, which other stacks have too
+// (core/tables/caller_table.h).
+struct SnapshotStackFrames {
+  uint64_t first_own;  // in `own_frames`
+  uint32_t own;
+  uint32_t callers;  // the index of the piece of the others; 0: there are none
 };
 
 using SnapshotLifetime = Lifetime;
@@ -139,16 +148,22 @@ class Snapshot {
 
   // Of the arena at `base`, of which `length_bytes` bytes can be read.  *is_arena, where nothing is returned:
   // memory is what was missing.
+  // kShared: without `frames` and `frame_modules`, which flat_frames() can make of the others.
   // kRecords: the live records alone, without their stacks, and what allocators count.
-  enum class Content : uint8_t { kAll, kRecords };
+  enum class Content : uint8_t { kAll, kShared, kRecords };
   static Snapshot* read(const void* base, uint64_t length_bytes, bool* is_arena,
                         Content content = Content::kAll);
   // Of the arena in a file (platform::file_open), whose owner may be hostile.
-  static Snapshot* read_file(int fd, uint64_t length_bytes, bool* is_arena);
+  static Snapshot* read_file(int fd, uint64_t length_bytes, bool* is_arena, Content content = Content::kAll);
   static void release(Snapshot* snapshot);
 
   // Names of all frames, by platform::find_symbol.  Returns how many were found; -1: no memory.
   int64_t resolve_symbols();
+
+  // All frames of all stacks in a row, as first_frame of each has it, and the module of each: made when it is first asked
+  // for.  Any thread.  No data: no memory.
+  Span<uint64_t> flat_frames() const;
+  Span<uint32_t> flat_frame_modules() const;
 
   // For each of the first `count` stacks what was freed within that time, as classes have it; returns the bound
   // that was used.
@@ -177,9 +192,16 @@ class Snapshot {
   Span<SnapshotStack> stacks;
   Span<SnapshotTotals> peaks;  // for each stack what was live when the heap was at its highest; none: unknown
   Span<SnapshotLifetime> lifetimes;  // ordered by stack, class; those with samples
-  Span<uint64_t> frames;
+  Span<uint64_t> frames;             // of all stacks, one after the other
   Span<SnapshotModule> modules;
-  Span<uint32_t> frame_modules;        // for each frame the index of its module; kNoModule: none
+  Span<uint32_t> frame_modules;            // for each frame the index of its module; kNoModule: none
+  Span<SnapshotStackFrames> stack_frames;  // for each stack
+  Span<uint64_t> own_frames;
+  Span<uint32_t> own_frame_modules;
+  Span<uint64_t> caller_frames;  // of each piece of callers kPieceFrames
+  Span<uint32_t> caller_frame_modules;
+  Span<uint32_t> caller_callers;       // of each piece the one of its callers; 0: none
+  Span<uint16_t> caller_depths;        // how many pieces it is to the root; 0: no stack has it
   Span<uint32_t> stack_heaps;          // for each stack the index of its heap
   Span<SnapshotHeap> heaps;            // the first: of no name
   bool has_mappings = false;           // they were asked for, or are worth showing
@@ -207,7 +229,7 @@ class Snapshot {
   // Room that is kept for the names of unknown code, one of each runtime.
   static constexpr uint64_t kMaxUnknownNameBytes = 32;
   static constexpr uint64_t kUnknownCodeNameBytes = kMaxRuntimes * kMaxUnknownNameBytes;
-  static Snapshot* read(Source* from, Content content = Content::kAll);
+  static Snapshot* read(Source* from, Content content);
   void find_end(const Source& source);
   void copy_resident(const Source& source);
   void copy_rates(const Source& source);
@@ -218,6 +240,16 @@ class Snapshot {
   void copy_stacks_and_peaks(Source* source);
   void copy_stack(const Source& source, uint64_t i);
   void copy_new_stacks(Source* source);
+  void copy_caller(const Source& source, uint32_t id);
+  void copy_callers(const Source& source);
+  void copy_callers_of(Source* source, uint32_t id);
+  void finish_frames();
+  uint32_t depth_of_callers(uint32_t id);
+  bool make_flat_frames() const;
+  template <typename Visit>
+  void for_each_frame(const Visit& visit);
+  // Of the mapping of `count` flat frames and their modules.
+  static uint64_t flat_bytes(uint64_t count) { return (count + 1) * (sizeof(uint64_t) + sizeof(uint32_t)); }
   void copy_stack_again(Source* source, uint64_t i);
   bool copy_folded(Source* source, uint64_t number);
   void copy_lifetimes(const Source& source, uint64_t i);
@@ -254,8 +286,11 @@ class Snapshot {
   };
   Span<LifetimePlace> lifetime_places_;
   uint64_t max_lifetimes_ = 0;
-  uint64_t max_frames_ = 0;  // what `frames` has room for
-  uint64_t max_text_ = 0;    // what `strings` has room for
+  uint64_t max_frames_ = 0;   // what `own_frames` has room for
+  uint64_t max_callers_ = 0;  // pieces that there is room for
+  uint64_t flat_count_ = 0;   // what `frames` has
+  mutable std::atomic<uint64_t*> flat_frames_{nullptr};
+  uint64_t max_text_ = 0;  // what `strings` has room for
   uint64_t resident_shares_bytes_ = 0;
   void* symbol_mapping_ = nullptr;
   uint64_t symbol_mapping_bytes_ = 0;

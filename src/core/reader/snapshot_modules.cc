@@ -96,7 +96,6 @@ void Snapshot::check_modules(const Source& source, Span<uint32_t>* module_of_ent
 
 // Takes the tags off the frames (core/tables/module_table.h).
 void Snapshot::find_frame_modules(const Span<uint32_t>& module_of_entry) {
-  frame_modules.size = frames.size;
   uint32_t last = kNoModule;  // neighbours of a stack are often of one module
   const auto contains = [&](uint32_t index, uint64_t address) {
     return (modules.data[index].flags & kModuleIsPrimary) != 0 && modules.data[index].start <= address &&
@@ -109,28 +108,28 @@ void Snapshot::find_frame_modules(const Span<uint32_t>& module_of_entry) {
           modules.data[i].start < modules.data[j].limit && modules.data[j].start < modules.data[i].limit;
     }
   }
-  for (uint64_t i = 0; i < frames.size; ++i) {
-    uint32_t& found = frame_modules.data[i];
+  for_each_frame([&](uint64_t* frame, uint32_t* module) {
+    uint32_t& found = *module;
     found = kNoModule;
-    if (is_runtime_frame(frames.data[i])) {
-      continue;
+    if (is_runtime_frame(*frame)) {
+      return;
     }
-    const uint32_t entry = ModuleTable::entry_of(frames.data[i]);
-    frames.data[i] = ModuleTable::address_of(frames.data[i]);
+    const uint32_t entry = ModuleTable::entry_of(*frame);
+    *frame = ModuleTable::address_of(*frame);
     if (entry != UINT32_MAX) {
       found = entry < module_of_entry.size ? module_of_entry.data[entry] : kNoModule;
-      continue;
+      return;
     }
-    const uint64_t address = frames.data[i] - 1;
+    const uint64_t address = *frame - 1;
     if (!overlap && last != kNoModule && contains(last, address)) {
       found = last;
-      continue;
+      return;
     }
     for (uint32_t m = 0; m < modules.size && found == kNoModule; ++m) {
       found = contains(m, address) ? m : kNoModule;
     }
     last = found;
-  }
+  });
   for (uint64_t i = 0; i < modules.size; ++i) {
     modules.data[i].flags &= ~kModuleIsPrimary;
   }

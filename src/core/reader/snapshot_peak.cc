@@ -195,4 +195,36 @@ void Snapshot::count_survivors_whole(uint64_t closed_ns, uint64_t seed) {
   }
 }
 
+// Whoever reads a process that has ended wants to know what it held before its end began.
+void Snapshot::find_end(const Source& source) {
+  if (!source.has_peaks() || end_ns == 0) {
+    return;
+  }
+  const Ending& ending = source.header().ending;
+  // acquire pairs with the release in ending.cc.
+  const auto by = static_cast<EndBegun>(ending.begun_by.load(std::memory_order_acquire));
+  const uint64_t begun_ns = ending.begun_ns.load(std::memory_order_relaxed);
+  const bool is_by_runtime =
+      by == EndBegun::kByRuntime && end_ns - std::min(begun_ns, end_ns) <= kRuntimeEndSeconds * 1000000000;
+  if (by == EndBegun::kByExit || is_by_runtime) {
+    end_begun_ns = begun_ns;
+    kept_bit_ = is_by_runtime ? kKeptByRuntimeBit : kKeptByExitBit;
+    copy_resident(source);
+  }
+}
+
+void Snapshot::copy_resident(const Source& source) {
+  if (source.header().version < kFirstVersionOfResident) {
+    return;
+  }
+  const ResidentState& kept = source.header().resident;
+  // acquire pairs with the release in ending.cc.
+  if (kept.is_kept.load(std::memory_order_acquire) != 1) {
+    return;
+  }
+  for (size_t i = 0; i < kKeptResidentFields; ++i) {
+    resident.*kResidentFields[i].member = kept.fields[i].load(std::memory_order_relaxed);
+  }
+}
+
 }  // namespace memprof

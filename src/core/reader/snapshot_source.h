@@ -51,6 +51,9 @@ struct Snapshot::Source {
   // Nor do those of before version 9 know what the program maps itself.
   bool has_mappings() const { return section_count > kMappingSection; }
 
+  // Nor do the stacks of those of before version 13 share callers.
+  bool has_callers() const { return section_count > kCallerSection; }
+
   // Nor do those of before version 10 have what a runtime tells of its heap.
   bool has_runtime_heap() const { return section_count > kRuntimeHeapSection; }
 
@@ -77,6 +80,19 @@ struct Snapshot::Source {
   void copy_part(uint64_t offset, uint64_t size_bytes);
   uint64_t filled_bytes(uint32_t id) const;
 };
+
+// Each frame that a stack has, and the index of its module; those that stacks share once.
+template <typename Visit>
+inline void Snapshot::for_each_frame(const Visit& visit) {
+  for (uint64_t i = 0; i < own_frames.size; ++i) {
+    visit(&own_frames.data[i], &own_frame_modules.data[i]);
+  }
+  for (uint64_t i = 0; i < caller_frames.size; ++i) {
+    if (caller_depths.data[i / kPieceFrames] != 0) {
+      visit(&caller_frames.data[i], &caller_frame_modules.data[i]);
+    }
+  }
+}
 
 // A thread may be adding to them.  Acquire pairs with the releases in add_totals(): each sample that is counted
 // here is in the sums, and without one there are none.

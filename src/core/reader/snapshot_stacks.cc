@@ -51,27 +51,29 @@ void take_off_rounding(SnapshotTotals* allocated) {
 void Snapshot::copy_stack(const Source& source, uint64_t i) {
   const StackEntry& e = source.at<StackEntry>(kStackSection)[i];
   SnapshotStack& s = stacks.data[i];
-  const uint64_t old_first = s.first_frame;
-  const uint32_t old_depth = s.frame_count;
+  SnapshotStackFrames& f = stack_frames.data[i];
+  const SnapshotStackFrames old = f;
   s = {};
+  f = {};
   // acquire pairs with the release in stack_table.cc; an entry that is not ready stays zero.
   if (e.ready.load(std::memory_order_acquire) == 0) {
     return;
   }
   const uint64_t first = load_once(e.first_frame) / sizeof(uint64_t);
   const uint32_t depth = load_once(e.depth);
+  const uint32_t own = source.has_callers() ? load_once(e.own) : depth;
   const uint64_t used = source.count<uint64_t>(kFrameSection);
   // An entry that is read again has its old place, or a new one.
-  const bool is_old_place = depth <= old_depth;
-  if (depth <= kMaxDepth && first <= used && depth <= used - first &&
-      (is_old_place || depth <= max_frames_ - frames.size)) {
-    s.first_frame = is_old_place ? old_first : frames.size;
-    s.frame_count = depth;
-    frames.size += is_old_place ? 0 : depth;
+  const bool is_old_place = own <= old.own;
+  if (depth <= kMaxDepth && own <= depth && first <= used && own <= used - first &&
+      (is_old_place || own <= max_frames_ - own_frames.size)) {
+    f = {is_old_place ? old.first_own : own_frames.size, own, own < depth ? load_once(e.callers) : 0};
+    s.frame_count = depth;  // until finish_frames()
+    own_frames.size += is_old_place ? 0 : own;
     // Only the frames of published stacks: others are being written.
     const auto* from = source.at<uint64_t>(kFrameSection, first * sizeof(uint64_t));
-    for (uint32_t frame = 0; frame < depth; ++frame) {
-      frames.data[s.first_frame + frame] = load_once(from[frame]);
+    for (uint32_t frame = 0; frame < own; ++frame) {
+      own_frames.data[f.first_own + frame] = load_once(from[frame]);
     }
   }
   const uint32_t walk = load_once(e.walk) & kWalkMask;
@@ -94,20 +96,25 @@ void Snapshot::copy_stacks_and_peaks(Source* source) {
     source->refresh();  // what grew since is wanted now
     source->load(kStackSection);
     source->load(kFrameSection);
-    stacks.size = stack_heaps.size = source->count<StackEntry>(kStackSection);
+    stacks.size = stack_heaps.size = stack_frames.size = source->count<StackEntry>(kStackSection);
     source->refresh();  // and the units that the entries name
     source->load(kLifetimeSection);
-    frames.size = lifetimes.size = 0;
+    own_frames.size = lifetimes.size = 0;
     if (source->file >= 0) {  // in the program's own process memory counts more than time
       platform::advise_dense(stacks.data, stacks.size * sizeof(SnapshotStack));
-      platform::advise_dense(frames.data, source->used[kFrameSection]);
-      platform::advise_dense(frame_modules.data, source->count<uint64_t>(kFrameSection) * sizeof(uint32_t));
+      platform::advise_dense(own_frames.data, source->used[kFrameSection]);
+      platform::advise_dense(own_frame_modules.data,
+                             source->count<uint64_t>(kFrameSection) * sizeof(uint32_t));
     }
     for (uint64_t i = 0; i < stacks.size; ++i) {
       stacks.data[i] = {};
+      stack_frames.data[i] = {};
       lifetime_places_.data[i] = {};
       copy_stack(*source, i);
     }
+    source->refresh();  // and the callers
+    source->load(kCallerSection);
+    copy_callers(*source);
     copy_peaks(source);
   };
   if (!source->has_folds()) {
@@ -161,9 +168,10 @@ void Snapshot::copy_stacks_and_peaks(Source* source) {
 void Snapshot::copy_new_stacks(Source* source) {
   for (uint64_t i = stacks.size; i < source->count<StackEntry>(kStackSection); ++i) {
     stacks.data[i] = {};
+    stack_frames.data[i] = {};
     lifetime_places_.data[i] = {};
     peaks.data[i] = {};
-    stacks.size = stack_heaps.size = peaks.size = i + 1;
+    stacks.size = stack_heaps.size = stack_frames.size = peaks.size = i + 1;
     copy_stack_again(source, i);
   }
 }
@@ -172,10 +180,12 @@ void Snapshot::copy_stack_again(Source* source, uint64_t i) {
   source->load_part(kStackSection, i * sizeof(StackEntry), sizeof(StackEntry));
   const StackEntry& e = source->at<StackEntry>(kStackSection)[i];
   if (e.ready.load(std::memory_order_acquire) != 0) {  // before, another thread may be writing it
-    source->load_part(kFrameSection, load_once(e.first_frame), load_once(e.depth) * sizeof(uint64_t));
+    source->load_part(kFrameSection, load_once(e.first_frame),
+                      load_once(source->has_callers() ? e.own : e.depth) * sizeof(uint64_t));
     source->load_units(e);
   }
   copy_stack(*source, i);
+  copy_callers_of(source, stack_frames.data[i].callers);
   copy_peak(source, i);
 }
 

@@ -13,6 +13,11 @@
 namespace memprof {
 
 int64_t Snapshot::resolve_symbols() {
+  frames = flat_frames();
+  frame_modules = flat_frame_modules();
+  if (frames.data == nullptr) {
+    return -1;
+  }
   // First where each different address is, then its name once: a stack shares most of its frames with others.
   struct Order {
     uint64_t address;

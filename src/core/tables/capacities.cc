@@ -3,6 +3,7 @@
 #include "core/arena/arena.h"
 #include "core/arena/runtime_heap.h"
 #include "core/mappings/mapping_table.h"
+#include "core/tables/caller_table.h"
 #include "core/tables/code_table.h"
 #include "core/tables/heap_map.h"
 #include "core/tables/heap_names.h"
@@ -14,8 +15,10 @@
 namespace memprof {
 namespace {
 
-// Frames of a stack that the section is dimensioned for; deeper ones take the place of shallower ones.
-constexpr uint64_t kMeanDepth = 48;
+// Frames of its own that a stack is dimensioned for: its eight, and more where it shares none.
+constexpr uint64_t kMeanOwnFrames = 12;
+// Pieces of callers for two stacks: where they share none, for 28 frames a stack.
+constexpr uint64_t kPiecesOfTwoStacks = 5;
 constexpr uint64_t kMeanNameBytes = 64;
 constexpr uint64_t kMeanLinesBytes = 192;
 
@@ -25,6 +28,10 @@ uint64_t max_codes(const Limits& limits) {
   return limits.max_stacks < kMinCodes              ? kMinCodes
          : limits.max_stacks < CodeTable::kMaxCodes ? limits.max_stacks
                                                     : uint64_t{CodeTable::kMaxCodes};
+}
+
+uint64_t max_pieces(const Limits& limits) {
+  return 1 + (limits.max_stacks * kPiecesOfTwoStacks + 1) / 2;
 }
 
 // As many mappings as stacks, within bounds.
@@ -49,7 +56,7 @@ uint64_t section_capacity(SectionId id, const Limits& limits) {
     case kStackSection:
       return limits.max_stacks * sizeof(StackEntry);
     case kFrameSection:
-      return (limits.max_stacks * kMeanDepth + kMaxDepth) * sizeof(uint64_t);
+      return (limits.max_stacks * kMeanOwnFrames + kMaxDepth) * sizeof(uint64_t);
     case kModuleSection:
       return kMaxModules * sizeof(ModuleEntry);
     case kNameIndexSection:
@@ -68,6 +75,10 @@ uint64_t section_capacity(SectionId id, const Limits& limits) {
       return (max_ranges(limits) + 1) * sizeof(MappingNode);
     case kRuntimeHeapSection:
       return max_runtime_heap_bytes(limits.max_stacks);
+    case kCallerIndexSection:
+      return slots_before(intern_levels_for(max_pieces(limits))) * sizeof(uint64_t);
+    case kCallerSection:
+      return max_pieces(limits) * sizeof(CallerPiece);
     case kHeapSection:
       return (HeapNames::kMaxHeaps + 1) * sizeof(HeapEntry);
     case kCodeIndexSection:
@@ -85,6 +96,7 @@ void set_level_limits(const Limits& limits, ArenaHeader* header) {
   header->stack_levels.limit = intern_levels_for(limits.max_stacks);
   header->name_levels.limit = intern_levels_for(max_names(limits));
   header->code_levels.limit = intern_levels_for(max_codes(limits));
+  header->caller_levels.limit = intern_levels_for(max_pieces(limits));
 }
 
 uint64_t used_bytes(const ArenaHeader& header) {
@@ -100,6 +112,7 @@ uint64_t used_bytes(const ArenaHeader& header) {
   used += slots(header.live_levels) * (sizeof(uint64_t) + sizeof(LiveRecord));
   used +=
       (slots(header.stack_levels) + slots(header.name_levels) + slots(header.code_levels)) * sizeof(uint64_t);
+  used += header.version >= kFirstVersionOfCallers ? slots(header.caller_levels) * sizeof(uint64_t) : 0;
   return used;
 }
 

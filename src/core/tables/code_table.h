@@ -2,7 +2,7 @@
 // Code of language runtimes: function, file and lines, as they were when a stack first ran through it, so
 // that they are right after the code is gone, and after the process is.
 //
-// Model: an intern index (core/tables/intern_index.h) over entries that are told apart by their content: code
+// Model: an intern index (core/arena/intern_index.h) over entries that are told apart by their content: code
 // that is made anew from the same source is the entry that it was.  An entry that no stack names can be given to
 // other code (core/tables/table_sweep.h); `reuse` tells the two apart, in the id that frames have:
 //     30 ...... 16 15 ..... 0
@@ -17,7 +17,7 @@
 #include <atomic>
 #include <cstdint>
 
-#include "core/tables/intern_index.h"
+#include "core/arena/intern_index.h"
 #include "core/tables/name_table.h"
 
 namespace memprof {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Interned texts in the arena: paths of modules, names of heaps, functions and files of language runtimes.
 //
-// Model: an intern index (core/tables/intern_index.h) over entries, each with a piece of the text section.  Who
+// Model: an intern index (core/arena/intern_index.h) over entries, each with a piece of the text section.  Who
 // keeps the id of a name holds a use of it.  A name that nobody uses stays where it is and can be found again;
 // when the table is full, another text takes its entry and its piece (core/tables/table_sweep.h says how uses
 // end).  A text for which no piece is large enough is shortened, and ends with "..." then.
@@ -14,7 +14,7 @@
 #include <atomic>
 #include <cstdint>
 
-#include "core/tables/intern_index.h"
+#include "core/arena/intern_index.h"
 
 namespace memprof {
 

@@ -72,19 +72,21 @@ uint32_t StackTable::intern_rest(platform::Walk walk, uint32_t heap, bool* is_ne
   return intern({stack_key(&frame, 1, walk, heap), &frame, 1, walk, heap, StackKind::kRest}, is_new);
 }
 
-uint32_t StackTable::intern_shorter(const uint64_t* frames, uint32_t depth, platform::Walk walk,
+// frame_at(i): the frame i of the stack, leaf first.
+template <typename FrameAt>
+uint32_t StackTable::intern_shorter(const FrameAt& frame_at, uint32_t depth, platform::Walk walk,
                                     uint32_t heap, bool* is_new) {
   uint64_t kept[kLeafFrames + 2];
   uint32_t size = 0;
   for (; size < kLeafFrames && size < depth / 2; ++size) {
-    kept[size] = __atomic_load_n(frames + size, __ATOMIC_RELAXED);  // a sweep may write there
+    kept[size] = frame_at(size);
   }
   if (size == 0) {
     return intern_rest(walk, heap, is_new);
   }
   kept[size++] = platform::kOlderStacks;
   if (depth > size) {
-    kept[size++] = __atomic_load_n(frames + depth - 1, __ATOMIC_RELAXED);
+    kept[size++] = frame_at(depth - 1);
   }
   const uint32_t id =
       intern({stack_key(kept, size, walk, heap), kept, size, walk, heap, StackKind::kShortened}, is_new);
@@ -93,7 +95,7 @@ uint32_t StackTable::intern_shorter(const uint64_t* frames, uint32_t depth, plat
 
 bool StackTable::is_fit(const StackEntry& e, const Content& content) const {
   return e.ready.load(std::memory_order_acquire) != 0 && kind_of(e) == content.kind &&
-         uint32_t{__atomic_load_n(&e.room, __ATOMIC_RELAXED)} * kFrameUnit >= content.depth;
+         uint32_t{__atomic_load_n(&e.room, __ATOMIC_RELAXED)} * kFrameUnit >= content.own;
 }
 
 // How many whole stacks were written since it was, or since it began to leave.
@@ -279,10 +281,18 @@ void StackTable::let_leave(uint32_t id) {
 }
 
 uint32_t StackTable::intern_shorter_than(uint32_t id) {
-  const StackEntry& e = entries_[id];
   bool is_new = false;
-  return intern_shorter(arena_.at<uint64_t>(kFrameSection, e.first_frame), e.depth,
-                        static_cast<platform::Walk>(e.walk & kWalkMask), e.heap, &is_new);
+  return intern_shorter_than(entries_[id], &is_new);
+}
+
+uint32_t StackTable::intern_shorter_than(const StackEntry& e, bool* is_new) {
+  return intern_shorter([this, &e](uint32_t i) { return frame(e, i); }, e.depth,
+                        static_cast<platform::Walk>(e.walk & kWalkMask), e.heap, is_new);
+}
+
+uint32_t StackTable::intern_shorter(const uint64_t* frames, uint32_t depth, platform::Walk walk,
+                                    uint32_t heap, bool* is_new) {
+  return intern_shorter([frames](uint32_t i) { return frames[i]; }, depth, walk, heap, is_new);
 }
 
 void StackTable::begin_move(uint32_t from, uint32_t to) const {
@@ -343,11 +353,10 @@ bool StackTable::fold(uint32_t id) {
     return false;
   }
   StackEntry& e = entries_[id];
-  const auto* frames = arena_.at<uint64_t>(kFrameSection, e.first_frame);
   const auto walk = static_cast<platform::Walk>(e.walk & kWalkMask);
   bool is_new = false;
-  const uint32_t to = kind_of(e) == StackKind::kWhole ? intern_shorter(frames, e.depth, walk, e.heap, &is_new)
-                                                      : intern_rest(walk, e.heap, &is_new);
+  const uint32_t to =
+      kind_of(e) == StackKind::kWhole ? intern_shorter_than(e, &is_new) : intern_rest(walk, e.heap, &is_new);
   if (to == kNone) {
     return false;
   }
@@ -363,6 +372,8 @@ bool StackTable::fold(uint32_t id) {
   PeakTable(arena_).fold(id, to);
   e.folded_to.store(to, std::memory_order_relaxed);
   release(to);
+  callers_.release(e.callers);
+  store_once(&e.callers, uint32_t{0});
   e.reuse.fetch_add(1, std::memory_order_release);
   return true;
 }

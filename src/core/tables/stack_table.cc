@@ -35,6 +35,7 @@ StackKey stack_key(const uint64_t* frames, uint32_t depth, platform::Walk walk, 
 StackTable::StackTable(const Arena& arena)
     : arena_(arena),
       index_(arena, kStackIndexSection, &arena.header().stack_levels),
+      callers_(arena),
       entries_(arena.at<StackEntry>(kStackSection)),
       units_(arena.at<LifetimeUnit>(kLifetimeSection)) {}
 
@@ -70,6 +71,19 @@ uint64_t min_of(uint64_t a, uint64_t b) {
 }  // namespace
 
 uint32_t StackTable::make(const Content& content) {
+  if (content.kind != StackKind::kWhole) {
+    return make_with_callers(content);
+  }
+  Content shared = content;
+  shared.callers = callers_.hold(content.frames, content.depth, &shared.own);
+  const uint32_t id = make_with_callers(shared);
+  if (id == kNone) {
+    callers_.release(shared.callers);
+  }
+  return id;
+}
+
+uint32_t StackTable::make_with_callers(const Content& content) {
   const uint32_t id = make_new(content);
   if (id == kNone) {
     return make_anew(content);
@@ -95,7 +109,7 @@ uint64_t StackTable::fresh_for(const Content& content) const {
   const uint64_t max_frames =
       max_for(content.kind, frames.capacity_bytes / sizeof(uint64_t)) * sizeof(uint64_t);
   const uint64_t used = frames.used_bytes.load(std::memory_order_relaxed);
-  return used >= max_frames ? 0 : min_of(max - size_now, (max_frames - used) / room_bytes(content.depth));
+  return used >= max_frames ? 0 : min_of(max - size_now, (max_frames - used) / room_bytes(content.own));
 }
 
 // An entry that nobody had yet.  Whole stacks leave some for the others: a few whose frames are left out.
@@ -103,7 +117,7 @@ uint32_t StackTable::make_new(const Content& content) {
   if (fresh_for(content) == 0) {
     return kNone;
   }
-  const uint64_t first_frame = arena_.allocate(kFrameSection, room_bytes(content.depth));
+  const uint64_t first_frame = arena_.allocate(kFrameSection, room_bytes(content.own));
   if (first_frame == Arena::kNoOffset) {
     return kNone;
   }
@@ -117,7 +131,7 @@ uint32_t StackTable::make_new(const Content& content) {
   }
   StackEntry& e = entries_[id];
   e.first_frame = first_frame;
-  e.room = static_cast<uint8_t>(units_for(content.depth));
+  e.room = static_cast<uint8_t>(units_for(content.own));
   e.uses.fetch_add(1, std::memory_order_relaxed);
   if (content.kind == StackKind::kShortened) {
     arena_.header().leaving.shortened.fetch_add(1, std::memory_order_relaxed);
@@ -131,11 +145,13 @@ uint32_t StackTable::make_new(const Content& content) {
 void StackTable::write(uint32_t id, const Content& content) {
   StackEntry& e = entries_[id];
   auto* frames = arena_.at<uint64_t>(kFrameSection, e.first_frame);
-  for (uint32_t i = 0; i < content.depth; ++i) {
+  for (uint32_t i = 0; i < content.own; ++i) {
     store_once(frames + i, content.frames[i]);
   }
   store_once(&e.heap, static_cast<uint16_t>(content.heap));
   store_once(&e.depth, static_cast<uint16_t>(content.depth));
+  store_once(&e.own, static_cast<uint16_t>(content.own));
+  store_once(&e.callers, content.callers);
   store_once(&e.walk, static_cast<uint8_t>(static_cast<uint32_t>(content.walk) |
                                            static_cast<uint32_t>(content.kind) << kStackKindShift));
   e.hash.store(content.key.hash, std::memory_order_relaxed);
@@ -282,6 +298,18 @@ void StackTable::replace_weight(uint32_t id, const Weight& before, const Weight&
   add(e.variance_count, missed * now.count * now.count - was_missed * before.count * before.count);
   raise(e.max_missed_bytes, missed * now.bytes);
   raise(e.max_missed_count, missed * now.count);
+}
+
+uint64_t StackTable::frame(const StackEntry& e, uint32_t i) const {
+  const uint64_t* frames = arena_.at<uint64_t>(kFrameSection, e.first_frame);
+  if (i >= e.own) {
+    uint32_t piece = e.callers;
+    for (i -= e.own; i >= kPieceFrames; i -= kPieceFrames) {
+      piece = callers_.piece(piece).callers;
+    }
+    frames = callers_.piece(piece).frames;
+  }
+  return __atomic_load_n(frames + i, __ATOMIC_RELAXED);  // a sweep may write there
 }
 
 uint64_t StackTable::size() const {

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Frames and heap -> stack id, and the running totals of each stack.  (Of what malloc gave, the heap is 0.)
 //
-// Model: an intern index (core/tables/intern_index.h) over entries; an entry points to its frames in a row of
-// words. A stack is known by 128 bits of hash (StackKey), so that finding it again touches no frames.
+// Model: an intern index (core/arena/intern_index.h) over entries; an entry points to its innermost frames in a row
+// of words, and to the piece that has the others, which it shares with other stacks (core/tables/caller_table.h).  A
+// stack is known by 128 bits of hash (StackKey), so that finding it again touches no frames.
 //
 // A full table has room for new stacks (core/tables/stack_folding.cc): one that nobody uses and that was not
 // sampled for long gives its sums to a shorter one, [older stacks] where its frames were, and its place away.
@@ -23,8 +24,9 @@
 #include <atomic>
 #include <cstdint>
 
+#include "core/arena/intern_index.h"
 #include "core/sampling/weight.h"
-#include "core/tables/intern_index.h"
+#include "core/tables/caller_table.h"
 #include "format/lifetime_class.h"
 #include "platform/stack.h"
 
@@ -68,7 +70,7 @@ struct alignas(64) StackEntry {
   uint8_t room;  // frames that there is room for, in units of kFrameUnit
   std::atomic<uint64_t> hash;
   std::atomic<uint64_t> check;
-  uint64_t first_frame;  // offset in the frame section
+  uint64_t first_frame;  // of its own, the innermost: offset in the frame section
   StackTotals allocated;
 
   alignas(64) std::atomic<double> variance_bytes;  // sum of (1-p) w^2
@@ -78,6 +80,9 @@ struct alignas(64) StackEntry {
   std::atomic<uint32_t> seen;       // samples, low half, when it was last looked at for folding
   std::atomic<uint32_t> folded_to;  // who got the sums of the stack that was here before
   std::atomic<uint32_t> since;      // LeavingState::events, when it was written or began to leave
+  // From version 13 on; before, all frames are its own.
+  uint32_t callers;  // the piece of the frames behind its own; 0: there are none
+  uint16_t own;      // how many of `depth` are its own
 
   alignas(64) StackTotals freed;  // what is in no class of lifetimes
   // Of each the index and 1; 0: none yet (written by compare-exchange, release; readers acquire).  Before
@@ -104,7 +109,7 @@ inline StackKind stack_kind(uint8_t walk) {
 
 // Room for frames is handed out in units, so that the next stack at its place finds room for its own.
 inline constexpr uint32_t kFrameUnit = 8;
-static_assert(kMaxDepth / kFrameUnit <= UINT8_MAX);
+static_assert(kMaxDepth / kFrameUnit <= UINT8_MAX && kFrameUnit == kPieceFrames);
 
 // What a live sample keeps of its stack: its id, and which of the stacks that had that id.
 inline constexpr uint32_t kStackIdBits = 24;
@@ -178,8 +183,11 @@ class StackTable {
     return stack_ref(id, entries_[id].reuse.load(std::memory_order_relaxed));
   }
 
-  // Opens what so many stacks need of the index.
-  void open_for(uint64_t stacks) const { index_.open_for(stacks); }
+  // Opens what so many stacks need of the indexes.
+  void open_for(uint64_t stacks) const {
+    index_.open_for(stacks);
+    callers_.open_for(2 * stacks);
+  }
 
   void add_allocated(uint32_t id, uint64_t size_bytes, const Weight& weight);
   void prefetch_freed(uint32_t id) const { __builtin_prefetch(&entries_[id].freed, 1); }
@@ -214,6 +222,9 @@ class StackTable {
 
   StackEntry& entry(uint32_t id) const { return entries_[id]; }
   uint64_t size() const;
+  const CallerTable& callers() const { return callers_; }
+  // A frame of a stack that is held, or closed; leaf first.
+  uint64_t frame(const StackEntry& e, uint32_t i) const;
 
  private:
   // What is written to an entry.
@@ -224,16 +235,23 @@ class StackTable {
     platform::Walk walk;
     uint32_t heap;
     StackKind kind;
+    uint32_t own = depth;  // of its frames; the others are in `callers`
+    uint32_t callers = 0;  // of which the entry gets the use
   };
   bool is(uint32_t id, const StackKey& key) const {
     return entries_[id].hash.load(std::memory_order_relaxed) == key.hash &&
            entries_[id].check.load(std::memory_order_relaxed) == key.check;
   }
   uint32_t intern(const Content& content, bool* is_new);
+  template <typename FrameAt>
+  uint32_t intern_shorter(const FrameAt& frame_at, uint32_t depth, platform::Walk walk, uint32_t heap,
+                          bool* is_new);
   uint32_t intern_shorter(const uint64_t* frames, uint32_t depth, platform::Walk walk, uint32_t heap,
                           bool* is_new);
+  uint32_t intern_shorter_than(const StackEntry& e, bool* is_new);
   uint32_t intern_rest(platform::Walk walk, uint32_t heap, bool* is_new);
   uint32_t make(const Content& content);
+  uint32_t make_with_callers(const Content& content);
   uint32_t make_new(const Content& content);
   uint32_t make_anew(const Content& content);
   // Of entries that nobody had yet.
@@ -264,6 +282,7 @@ class StackTable {
 
   Arena arena_;
   InternIndex index_;
+  CallerTable callers_;
   StackEntry* entries_ = nullptr;
   LifetimeUnit* units_ = nullptr;
   TableSweep* sweep_ = nullptr;

@@ -82,6 +82,9 @@ void TableSweep::step() {
     case Phase::kMark:
       mark();
       break;
+    case Phase::kMarkCallers:
+      mark_callers();
+      break;
     case Phase::kFree:
       free_some();
       break;
@@ -249,17 +252,8 @@ uint64_t TableSweep::forget(uint64_t frame) {
   return platform::kOlderModules;
 }
 
-void TableSweep::mark_stack(uint32_t id) {
-  StackEntry& e = stacks_->entry(id);
-  // acquire pairs with the release in stack_table.cc; who makes another stack of it has marked what moved.
-  if (e.ready.load(std::memory_order_acquire) == 0) {
-    return;
-  }
-  // Closed: it may be opened as it was, so what it names stays.
-  const bool is_held = stacks_->hold_any(id);
-  auto* frames = arena_.at<uint64_t>(kFrameSection, e.first_frame);
-  const uint32_t depth = __atomic_load_n(&e.depth, __ATOMIC_RELAXED);
-  for (uint32_t i = 0; i < depth; ++i) {
+void TableSweep::forget_or_mark(uint64_t* frames, uint32_t count, bool is_held) {
+  for (uint32_t i = 0; i < count; ++i) {
     const uint64_t frame = __atomic_load_n(frames + i, __ATOMIC_RELAXED);
     const uint64_t kept = is_held ? forget(frame) : frame;
     if (kept == frame) {
@@ -268,6 +262,18 @@ void TableSweep::mark_stack(uint32_t id) {
       __atomic_store_n(frames + i, kept, __ATOMIC_RELAXED);
     }
   }
+}
+
+void TableSweep::mark_stack(uint32_t id) {
+  StackEntry& e = stacks_->entry(id);
+  // acquire pairs with the release in stack_table.cc; who makes another stack of it has marked what moved.
+  if (e.ready.load(std::memory_order_acquire) == 0) {
+    return;
+  }
+  // Closed: it may be opened as it was, so what it names stays.
+  const bool is_held = stacks_->hold_any(id);
+  forget_or_mark(arena_.at<uint64_t>(kFrameSection, e.first_frame), __atomic_load_n(&e.own, __ATOMIC_RELAXED),
+                 is_held);
   if (is_held) {
     stacks_->release(id);
   }
@@ -280,8 +286,30 @@ void TableSweep::mark() {
   for (; next_ < end && next_ < stacks; ++next_) {
     mark_stack(static_cast<uint32_t>(next_));
   }
+  if (next_ >= stacks) {
+    pieces_seen_ = stacks_->callers().size();
+    go_on_with(Phase::kMarkCallers);
+  }
+}
+
+// From the last one on, so that one that is emptied lets go of its callers before they are looked at.
+void TableSweep::mark_callers() {
+  const CallerTable& callers = stacks_->callers();
+  const uint64_t share = arena_.section(kCallerSection).capacity_bytes / sizeof(CallerPiece) / kSteps;
+  const uint64_t end = next_ + (share < kMinStacks ? kMinStacks : share);
+  for (; next_ < end && next_ + 1 < pieces_seen_; ++next_) {
+    const auto id = static_cast<uint32_t>(pieces_seen_ - 1 - next_);
+    if (callers.empty(id)) {
+      continue;
+    }
+    const bool is_held = callers.hold_any(id);
+    forget_or_mark(callers.piece(id).frames, kPieceFrames, is_held);
+    if (is_held) {
+      callers.release(id);
+    }
+  }
   // Who wrote a stack that was looked at before it was there has marked it before something is freed.
-  if (next_ >= stacks && marking_.load(std::memory_order_acquire) == kIsMarking) {
+  if (next_ + 1 >= pieces_seen_ && marking_.load(std::memory_order_acquire) == kIsMarking) {
     go_on_with(Phase::kFree);
   }
 }

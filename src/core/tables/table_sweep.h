@@ -6,8 +6,9 @@
 //     choose   unloaded modules that could go.  If the sweep before freed too few entries, also entries that stacks
 //              still name: a quarter of the table of modules and a quarter of the table of code, the next quarter in
 //              the next sweep.  Code through which a new stack of this sweep or of the one before ran stays
-//     mark     what the frames of all stacks name.  Frames of what is taken from them become [older modules], or the
-//              [older functions] of the file
+//     mark     what the frames of all stacks name, and then the callers that they share, of which it empties those that
+//              nobody uses.  Frames of what is taken from them become [older modules], or the [older functions] of the
+//              file
 //     free     what could go, is not marked, and is still as it was
 // A stack that is written meanwhile marks what its frames name (StackTable).  So no stack names an entry of
 // another module than its own: frames in modules have no bits for more.  For code they have (core/tables/code_table.h),
@@ -50,7 +51,7 @@ class TableSweep {
   }
 
  private:
-  enum class Phase : uint32_t { kIdle, kChoose, kMark, kFree };
+  enum class Phase : uint32_t { kIdle, kChoose, kMark, kMarkCallers, kFree };
   struct Candidate {  // an unloaded primary module
     uint64_t start;
     uint64_t limit;
@@ -77,6 +78,8 @@ class TableSweep {
   void choose_code(uint64_t i);
   void mark();
   void mark_stack(uint32_t id);
+  void mark_callers();
+  void forget_or_mark(uint64_t* frames, uint32_t count, bool is_held);
   void mark_frames(const uint64_t* frames, uint32_t depth);
   void mark_frame(uint64_t frame);
   void free_some();
@@ -113,6 +116,7 @@ class TableSweep {
   uint64_t module_hand_ = 0;  // behind the last one that was taken
   uint64_t code_hand_ = 0;
   uint64_t modules_seen_ = 0;  // those that there were when it began
+  uint64_t pieces_seen_ = 0;   // of callers, when marking these began
   // Written while choosing, read while marking.
   uint64_t candidates_ = 0;
   Candidate candidate_[kMaxModules] = {};  // ordered by start

@@ -109,6 +109,7 @@ TEST_F(SnapshotRuntimeTest, AnArenaOfVersion10HasTheFactsOfFourRuntimes) {
   }
   h.version = kFirstVersionOfMoreRuntimes - 1;
   h.header_bytes = kVersion10HeaderBytes;
+  h.section_count = kVersion10Sections;
   const auto s = take(a_.arena);
   ASSERT_NE(nullptr, s);
   EXPECT_EQ(0x103u, s->counters.runtimes[3].version);

@@ -38,6 +38,8 @@ TEST(Capacities, TablesMayOpenAsManyLevelsAsTheirSectionsHave) {
             slots_before(h.name_levels.limit) * sizeof(uint64_t));
   EXPECT_EQ(section_capacity(kCodeIndexSection, h.limits),
             slots_before(h.code_levels.limit) * sizeof(uint64_t));
+  EXPECT_EQ(section_capacity(kCallerIndexSection, h.limits),
+            slots_before(h.caller_levels.limit) * sizeof(uint64_t));
 }
 
 TEST(Capacities, WhatIsHandedOutCounts) {

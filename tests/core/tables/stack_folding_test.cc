@@ -104,7 +104,9 @@ TEST(StackFolding, WhatIsHeldStaysWhatItIs) {
     EXPECT_EQ(refs[i], a.stacks.ref(held[i]));
     const StackEntry& e = a.stacks.entry(held[i]);
     const std::vector<uint64_t> frames = frames_of(i);
-    EXPECT_TRUE(std::equal(frames.begin(), frames.end(), a.arena.at<uint64_t>(kFrameSection, e.first_frame)));
+    for (uint32_t f = 0; f < kDepth; ++f) {
+      EXPECT_EQ(frames[f], a.stacks.frame(e, f));
+    }
     EXPECT_EQ(1u, a.stacks.entry(held[i]).allocated.samples.load());
   }
 }

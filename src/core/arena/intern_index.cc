@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/tables/intern_index.h"
+#include "core/arena/intern_index.h"
 
 namespace memprof {
 

@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: Apache-2.0
+// The frames of stacks as a pprof profile has them (dump/raw_pprof.h): as locations with ids, and as the keys that the id
+// of a stack is made of.  What stacks share is numbered once.
+//
+// Threads: no state but its own.  Allocates: never; in scratch memory.
+// Failure: ok() where the scratch memory is too small, or kNoRoom.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+
+#include "dump/raw_pprof.h"
+#include "dump/raw_pprof_tables.h"
+#include "format/pprof/comments.h"
+
+namespace memprof::profile {
+
+// strlen without libc; a text of the process that is longer than any path is cut.
+inline size_t text_size(const char* text) {
+  size_t size = 0;
+  while (size < 65536 && text[size] != '\0') {
+    ++size;
+  }
+  return size;
+}
+
+class FrameTable {
+ public:
+  static constexpr size_t kNoRoom = SIZE_MAX;
+
+  struct Counts {
+    size_t different = 0;  // at most
+    size_t deepest = 0;
+  };
+  static Counts count(const RawProfile& profile) {
+    Counts counts;
+    for (size_t i = 0; i < profile.stack_count; ++i) {
+      size_t depth = profile.stacks[i].depth;
+      counts.different += depth;
+      for_each_piece(profile, profile.stacks[i], [&](size_t /*first*/) { depth += RawCallers::kCount; });
+      counts.deepest = depth > counts.deepest ? depth : counts.deepest;
+    }
+    counts.different += caller_frames(profile);
+    return counts;
+  }
+
+  FrameTable(const RawProfile& profile, Scratch& scratch, const Counts& counts)
+      : profile_(profile),
+        row_size_(counts.deepest),
+        ids_(scratch.take<uint32_t>(row_size_)),
+        rows_(scratch.take<uint64_t>(row_size_ * StackId::kTogether)),
+        caller_ids_(scratch.take<uint32_t>(caller_frames(profile))),
+        runtime_keys_(scratch.take<uint64_t>(profile.runtime_frame_count)),
+        locations_(scratch, counts.different) {
+    if (!ok()) {
+      return;
+    }
+    std::memset(caller_ids_, 0, caller_frames(profile) * sizeof(*caller_ids_));
+    for (size_t i = 0; i < profile.runtime_frame_count; ++i) {
+      const RawRuntimeFrame& f = profile.runtime_frames[i];
+      runtime_keys_[i] = source_key(f.name, text_size(f.name), f.file, text_size(f.file), f.line);
+    }
+  }
+
+  static size_t scratch_bytes(const RawProfile& profile, const Counts& counts) {
+    return aligned(counts.deepest * sizeof(uint32_t)) +
+           aligned(counts.deepest * StackId::kTogether * sizeof(uint64_t)) +
+           aligned(caller_frames(profile) * sizeof(uint32_t)) +
+           aligned(profile.runtime_frame_count * sizeof(uint64_t)) +
+           aligned(counts.different * sizeof(uint64_t)) +
+           2 * last_slots(counts.different) * sizeof(uint32_t);  // the last table and all before it
+  }
+
+  bool ok() const { return locations_.ok(); }  // taken last
+
+  // The ids of the locations of a stack: in ids(), until the next call.  Returns how many; kNoRoom: there is none.
+  size_t number(const RawStack& stack) {
+    size_t depth = stack.depth;
+    bool has_room = number(stack.frames, stack.modules, depth, ids_);
+    for_each_piece(profile_, stack, [&](size_t first) {
+      uint32_t* const ids = caller_ids_ + first;
+      has_room =
+          has_room && (ids[0] != 0 || number(profile_.callers.frames + first,
+                                             profile_.callers.modules + first, RawCallers::kCount, ids));
+      std::memcpy(ids_ + depth, ids, RawCallers::kCount * sizeof(*ids));
+      depth += RawCallers::kCount;
+    });
+    return has_room ? depth : kNoRoom;
+  }
+  const uint32_t* ids() const { return ids_; }
+
+  // By ids; the keys of those of a runtime are their words.
+  const LocationTable& locations() const { return locations_; }
+  const LocationKeys<RawModule>& keys() const { return keys_; }
+
+  bool is_runtime_frame(uint64_t word) const {
+    return (word & kRuntimeFrame) != 0 && (word ^ kRuntimeFrame) < profile_.runtime_frame_count;
+  }
+
+  // Of the stacks from `first` on.  Returns of how many.
+  size_t add_locations(size_t first, StackId (&ids)[StackId::kTogether]) const {
+    const size_t left = profile_.stack_count - first;
+    const size_t count = left < StackId::kTogether ? left : StackId::kTogether;
+    size_t depths[StackId::kTogether] = {};
+    for (size_t row = 0; row < count; ++row) {
+      depths[row] = write_keys(profile_.stacks[first + row], rows_ + row * row_size_);
+    }
+    StackId::add_locations(
+        ids, count, [&depths](size_t row) { return depths[row]; },
+        [this](size_t row, size_t i) { return rows_[row * row_size_ + i]; });
+    return count;
+  }
+
+ private:
+  static size_t caller_frames(const RawProfile& profile) {
+    return profile.callers.count * RawCallers::kCount;
+  }
+
+  // visit(the index of the piece's first frame)
+  template <typename Visit>
+  static void for_each_piece(const RawProfile& profile, const RawStack& stack, const Visit& visit) {
+    for (uint32_t piece = stack.callers; piece != 0; piece = profile.callers.callers[piece]) {
+      visit(size_t{piece} * RawCallers::kCount);
+    }
+  }
+
+  bool number(const uint64_t* frames, const uint32_t* modules, size_t count, uint32_t* ids) {
+    for (size_t i = 0; i < count; ++i) {
+      const uint64_t word = frames[i];
+      ids[i] = locations_.id(is_runtime_frame(word) ? word : address_key(frames, modules, i));
+      if (ids[i] == 0) {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  // What is written to the file: all keys of a stack.  Returns how many.
+  size_t write_keys(const RawStack& stack, uint64_t* keys) const {
+    size_t depth = 0;
+    for (; depth < stack.depth; ++depth) {
+      keys[depth] = key_of(stack.frames, stack.modules, depth);
+    }
+    for_each_piece(profile_, stack, [&](size_t first) {
+      for (size_t i = first; i < first + RawCallers::kCount; ++i) {
+        keys[depth++] = key_of(profile_.callers.frames, profile_.callers.modules, i);
+      }
+    });
+    return depth;
+  }
+
+  uint64_t key_of(const uint64_t* frames, const uint32_t* modules, size_t i) const {
+    return is_runtime_frame(frames[i]) ? runtime_keys_[frames[i] ^ kRuntimeFrame]
+                                       : address_key(frames, modules, i);
+  }
+
+  // Of the call, not the instruction after it, which may belong to another line or function.
+  uint64_t address_key(const uint64_t* frames, const uint32_t* modules, size_t i) const {
+    const uint64_t address = frames[i] - 1;
+    return modules != nullptr ? keys_.key(address, modules[i]) : address;
+  }
+
+  const RawProfile& profile_;
+  size_t row_size_;
+  uint32_t* ids_;
+  uint64_t* rows_;        // keys of stacks together
+  uint32_t* caller_ids_;  // 0: not numbered yet
+  uint64_t* runtime_keys_;
+  LocationTable locations_;
+  const LocationKeys<RawModule> keys_{profile_.modules, profile_.module_count};
+};
+
+}  // namespace memprof::profile
