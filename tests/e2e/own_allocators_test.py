@@ -163,6 +163,12 @@ class Program(e2e.Test):
     def test_archive_linked_whole(self):
         self.check_all("own_allocator_static", e2e.plain_environment())
 
+    def test_linked_with_the_count_by_its_address(self):
+        self.check_all("own_allocator_by_address", e2e.plain_environment())
+
+    def test_archive_linked_whole_with_the_count_by_its_address(self):
+        self.check_all("own_allocator_by_address_static", e2e.plain_environment())
+
     def test_in_a_library_that_is_loaded_at_run_time(self):
         self.check(e2e.run([e2e.program("own_allocator_loader"), e2e.program("own_allocator_plugin.so")],
                            e2e.preloaded()))
