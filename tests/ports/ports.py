@@ -62,10 +62,9 @@ def zig():
         fcntl.flock(lock, fcntl.LOCK_EX)
         made = venv / "requirements.txt"
         if not made.exists() or made.read_text() != REQUIREMENTS.read_text():
-            shutil.rmtree(venv, ignore_errors=True)
-            for command in ([sys.executable, "-m", "venv", venv],
-                            [venv / "bin/python", "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-deps",
-                             "--only-binary=:all:", "--require-hashes", "-r", REQUIREMENTS]):
+            make = [] if (venv / "bin/pip").exists() else [[sys.executable, "-m", "venv", venv]]
+            for command in (*make, [venv / "bin/python", "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-deps",
+                                    "--only-binary=:all:", "--require-hashes", "-r", REQUIREMENTS]):
                 done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
                 if "DO NOT MATCH THE HASHES" in done.stdout:
                     sys.exit(done.stdout)

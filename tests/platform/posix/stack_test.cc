@@ -26,7 +26,7 @@ TEST(PosixStack, AHandlerIsOnTheStackThatWasAskedFor) {
     for (const int flags : {SA_ONSTACK, 0}) {
       action.sa_flags = flags;
       ASSERT_EQ(0, sigaction(SIGUSR1, &action, nullptr));
-      ASSERT_EQ(0, raise(SIGUSR1));
+      ASSERT_EQ(0, ::raise(SIGUSR1));
       EXPECT_EQ(flags != 0, g_is_on_signal_stack);
     }
   });
