@@ -122,7 +122,8 @@ MEMPROF_API const char* memprof_version(void);
 /* ---- Language runtimes -------------------------------------------------------------------------------- */
 
 /* The runtimes of languages that the library knows: ids, which it writes to profiles and which never change.
- * Where an array has an element for each of them, that of id n is element n - 1. */
+ * Where an array has an element for each of them, that of id n is element n - 1.  Such arrays are inside structs, so
+ * that MEMPROF_MAX_RUNTIMES never changes either. */
 enum {
   MEMPROF_RUNTIME_CPYTHON = 1,
   MEMPROF_RUNTIME_V8 = 2,
