@@ -21,6 +21,7 @@
 
 using memprof::g_sampled_filter;
 using memprof::sampler_tick;
+using memprof::t_sampler;
 namespace reported = memprof::reported;
 
 static_assert(MEMPROF_MAX_HEAPS == memprof::HeapNames::kMaxHeaps);
@@ -77,8 +78,12 @@ MEMPROF_SLOW_PATH void memprof_slow_report_free_range(const void* start, size_t 
 
 extern "C" {
 
-// memprof_abi1_count is a name of the sampler's own count (core/sampling/sampler.cc).
+// memprof_abi1_count is the symbol of the sampler's state, whose first member is the count (core/sampling/sampler.h).
 const void* const memprof_abi1_filter = &g_sampled_filter;
+
+uint64_t* memprof_abi1_thread_count() {
+  return &t_sampler.count;
+}
 
 void memprof_abi1_alloc(const void* block, size_t size_bytes, memprof_heap_id heap) {
   return memprof_slow_report_alloc(block, size_bytes, heap);

@@ -122,7 +122,8 @@ MEMPROF_API const char* memprof_version(void);
 /* ---- Language runtimes -------------------------------------------------------------------------------- */
 
 /* The runtimes of languages that the library knows: ids, which it writes to profiles and which never change.
- * Where an array has an element for each of them, that of id n is element n - 1. */
+ * Where an array has an element for each of them, that of id n is element n - 1.  Such arrays are inside structs, so
+ * that MEMPROF_MAX_RUNTIMES never changes either. */
 enum {
   MEMPROF_RUNTIME_CPYTHON = 1,
   MEMPROF_RUNTIME_V8 = 2,
@@ -489,12 +490,21 @@ MEMPROF_API void memprof_backing_end(void);
  *   memprof_abi1_count   bytes left before the thread's next sampling point: an allocation of s bytes takes s
  *                        (at least 1) from it, and calls memprof_abi1_alloc when there was less
  *   memprof_abi1_filter  one byte for each KiB of address space, modulo 4 GiB; 0: no block there is recorded
- * Both are valid as soon as the library is loaded.  Only the inline forms may touch them. */
+ * Both are valid as soon as the library is loaded.  Only the inline forms may touch them.
+ *
+ * Thread-local data of another module can be named in ELF files only.  In those of other systems the inline forms ask
+ * memprof_abi1_thread_count for the address of the thread's count, once a thread and source file; where
+ * MEMPROF_ABI1_BY_ADDRESS is defined before this header is included, in ELF files as well. */
 #define MEMPROF_ABI1_GRANULE_BITS 10
+#if !defined(__ELF__) && !defined(MEMPROF_ABI1_BY_ADDRESS)
+#define MEMPROF_ABI1_BY_ADDRESS
+#endif
 MEMPROF_API void memprof_abi1_alloc(const void* block, size_t size_bytes, memprof_heap_id heap);
 MEMPROF_API void memprof_abi1_free(const void* block);
 MEMPROF_API void memprof_abi1_realloc(const void* old_block, const void* block, size_t size_bytes,
                                       memprof_heap_id heap, int ran_out);
+/* Where the calling thread's count is: never NULL, and the same as long as the thread runs. */
+MEMPROF_API uint64_t* memprof_abi1_thread_count(void);
 
 #if defined(MEMPROF_OPTIONAL)
 
@@ -517,7 +527,8 @@ static inline void memprof_report_realloc_inline(const void* old_block, const vo
   }
 }
 
-#elif defined(__GNUC__)
+#elif defined(__GNUC__) && \
+    (defined(__ELF__) || defined(__clang__)) /* gcc elsewhere: thread-local data by calls */
 
 #if defined(__cplusplus) && !defined(__clang__)
 #pragma GCC diagnostic push
@@ -527,8 +538,20 @@ static inline void memprof_report_realloc_inline(const void* old_block, const vo
 #pragma clang diagnostic ignored "-Wold-style-cast"
 #endif
 
-extern MEMPROF_API __thread uint64_t memprof_abi1_count __attribute__((tls_model("initial-exec")));
 extern MEMPROF_API const void* const memprof_abi1_filter;
+#if defined(MEMPROF_ABI1_BY_ADDRESS)
+static inline uint64_t* memprof_abi1_find_count(void) {
+  static __thread uint64_t* count;
+  if (__builtin_expect(!count, 0)) {
+    count = memprof_abi1_thread_count();
+  }
+  return count;
+}
+#define MEMPROF_ABI1_COUNT (*memprof_abi1_find_count())
+#else
+extern MEMPROF_API __thread uint64_t memprof_abi1_count __attribute__((tls_model("initial-exec")));
+#define MEMPROF_ABI1_COUNT memprof_abi1_count
+#endif
 
 /* Nonzero: the count ran out. */
 static inline int memprof_abi1_tick(size_t size_bytes) {
@@ -537,16 +560,17 @@ static inline int memprof_abi1_tick(size_t size_bytes) {
    * that a signal handler which reports comes before or after it. */
   int ran_out;
   __asm__("cmpq $1, %[size]\n\tsbbq %[size], %[count]"
-          : "=@ccc"(ran_out), [count] "+m"(memprof_abi1_count)
+          : "=@ccc"(ran_out), [count] "+m"(MEMPROF_ABI1_COUNT)
           : [size] "r"((uint64_t)size_bytes));
   return ran_out;
 #else
   const uint64_t line_bytes = (uint64_t)size_bytes + (size_bytes == 0);
-  const uint64_t count = memprof_abi1_count;
-  memprof_abi1_count = count - line_bytes;
+  const uint64_t count = MEMPROF_ABI1_COUNT;
+  MEMPROF_ABI1_COUNT = count - line_bytes;
   return count < line_bytes;
 #endif
 }
+#undef MEMPROF_ABI1_COUNT
 
 /* Nonzero: the block may be recorded. */
 static inline int memprof_abi1_maybe(const void* block) {

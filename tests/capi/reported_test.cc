@@ -4,6 +4,7 @@
 
 #include <cerrno>
 #include <string>
+#include <thread>
 
 #include "core/engine/profiler.h"
 #include "memprof.h"
@@ -28,7 +29,8 @@ uint64_t live() {
 TEST(ReportedCapi, TheInlineFormsSeeTheCountAndTheFilterOfTheEngine) {
   in_child([] {
     start_at(0);
-    EXPECT_EQ(&t_sampler.count, &memprof_abi1_count);
+    EXPECT_EQ(memprof_abi1_thread_count(), &memprof_abi1_count);
+    EXPECT_EQ(memprof_abi1_thread_count(), &t_sampler.count);
     EXPECT_EQ(&g_sampled_filter, memprof_abi1_filter);
     memprof_report_alloc_inline(g_memory, 10, 0);
     EXPECT_EQ(1u, live());
@@ -42,26 +44,41 @@ TEST(ReportedCapi, TheInlineFormsSeeTheCountAndTheFilterOfTheEngine) {
   });
 }
 
+TEST(ReportedCapi, EveryThreadHasACountOfItsOwnAtOneAddress) {
+  uint64_t* const own = memprof_abi1_thread_count();
+  std::thread([own] {
+    uint64_t* const count = memprof_abi1_thread_count();
+    ASSERT_NE(nullptr, count);
+    EXPECT_NE(own, count);
+    *count = 1000;
+    memprof_report_alloc(g_memory, 10, 0);
+    EXPECT_EQ(990u, *count);
+    EXPECT_EQ(count, memprof_abi1_thread_count());
+  }).join();
+  EXPECT_EQ(own, memprof_abi1_thread_count());
+}
+
 TEST(ReportedCapi, TheInlineFormsCountAsTheFunctions) {
   in_child([] {
     start_at(uint64_t{1} << 40);
+    uint64_t& count = *memprof_abi1_thread_count();  // t_sampler is another variable to the compiler
     for (const uint64_t size : {uint64_t{0}, uint64_t{1}, uint64_t{4096}, uint64_t{1} << 20}) {
-      t_sampler.count = uint64_t{1} << 30;
+      count = uint64_t{1} << 30;
       memprof_report_alloc_inline(g_memory, size, 0);
-      const uint64_t inline_count = t_sampler.count;
-      t_sampler.count = uint64_t{1} << 30;
+      const uint64_t inline_count = count;
+      count = uint64_t{1} << 30;
       memprof_report_alloc(g_memory, size, 0);
-      EXPECT_EQ(t_sampler.count, inline_count) << size;
+      EXPECT_EQ(count, inline_count) << size;
       EXPECT_EQ((uint64_t{1} << 30) - size - (size == 0), inline_count);
-      t_sampler.count = uint64_t{1} << 30;
+      count = uint64_t{1} << 30;
       memprof_report_realloc_inline(g_memory, g_memory, size, 0);
-      EXPECT_EQ(inline_count, t_sampler.count);
-      t_sampler.count = uint64_t{1} << 30;
+      EXPECT_EQ(inline_count, count);
+      count = uint64_t{1} << 30;
       memprof_report_realloc(g_memory, g_memory, size, 0);
-      EXPECT_EQ(inline_count, t_sampler.count);
-      t_sampler.count = uint64_t{1} << 30;
+      EXPECT_EQ(inline_count, count);
+      count = uint64_t{1} << 30;
       memprof_report_realloc_end(0, g_memory, g_memory, size, 0);
-      EXPECT_EQ(inline_count, t_sampler.count);
+      EXPECT_EQ(inline_count, count);
     }
   });
 }

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""memprof.h compiles alone, as C99, C11, C17, C++11 and C++17, strictly, with gcc and clang; also where the library is optional.
+"""memprof.h compiles alone, as C99, C11, C17, C++11 and C++17, strictly, with gcc and clang, in all its forms.
 
 usage: header.py HEADER COMPILER_PAIR...   a pair is CC,CXX (gcc,g++); one that is not installed is an error
        header.py --self-test COMPILER_PAIR...
@@ -14,7 +14,8 @@ import tempfile
 FLAGS = ["-Wall", "-Wextra", "-Wpedantic", "-Wconversion", "-Wshadow", "-Wundef", "-pedantic-errors", "-Werror",
          "-fsyntax-only"]
 MODES = [(0, "c", "c99"), (0, "c", "c11"), (0, "c", "c17"), (1, "c++", "c++11"), (1, "c++", "c++17")]
-OPTIONAL = [[], ["-DMEMPROF_OPTIONAL"]]
+# As most programs, where the library is optional, with the count by its address, and in object files that are not ELF.
+FORMS = [[], ["-DMEMPROF_OPTIONAL"], ["-DMEMPROF_ABI1_BY_ADDRESS"], ["-U__ELF__"]]
 C_ONLY = ["-Wstrict-prototypes", "-Wmissing-prototypes"]
 
 
@@ -23,11 +24,11 @@ def check(header, pairs):
     errors = []
     with tempfile.TemporaryDirectory() as name:
         for pair in pairs:
-            for (index, language, standard), optional in itertools.product(MODES, OPTIONAL):
+            for (index, language, standard), form in itertools.product(MODES, FORMS):
                 # Included twice, by a file with nothing else: it needs no other header and guards itself.
                 source = pathlib.Path(name, "alone." + ("c" if language == "c" else "cc"))
                 source.write_text(f'#include "{header}"\n' * 2 + "extern int unused;\n")
-                command = [pair.split(",")[index], *FLAGS, f"-std={standard}", *optional, *(C_ONLY if index == 0 else []),
+                command = [pair.split(",")[index], *FLAGS, f"-std={standard}", *form, *(C_ONLY if index == 0 else []),
                            str(source)]
                 done = subprocess.run(command, stderr=subprocess.PIPE, text=True, check=False)
                 if done.returncode != 0:

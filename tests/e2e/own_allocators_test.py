@@ -163,6 +163,15 @@ class Program(e2e.Test):
     def test_archive_linked_whole(self):
         self.check_all("own_allocator_static", e2e.plain_environment())
 
+    def test_linked_with_the_count_by_its_address(self):
+        self.check_all("own_allocator_by_address", e2e.plain_environment())
+
+    def test_archive_linked_whole_with_the_count_by_its_address(self):
+        self.check_all("own_allocator_by_address_static", e2e.plain_environment())
+
+    def test_a_variable_of_the_program_with_the_name_of_the_count(self):
+        self.check(e2e.run([e2e.program("own_count")], e2e.preloaded(rate=1 << 40)))
+
     def test_in_a_library_that_is_loaded_at_run_time(self):
         self.check(e2e.run([e2e.program("own_allocator_loader"), e2e.program("own_allocator_plugin.so")],
                            e2e.preloaded()))

@@ -3,7 +3,9 @@
 // a library of our own or linked into the program.
 #pragma once
 
-#define MEMPROF_HOOK __attribute__((section("memprof_hooks")))
+#include "platform/object_format.h"
+
+#define MEMPROF_HOOK __attribute__((section(MEMPROF_HOOK_SECTION)))
 
 // For every function whose frame is the entry of a stack: reached by a jump from the hook, so that its return
 // address is the program's.

@@ -11,11 +11,8 @@
 namespace memprof {
 
 __thread ThreadSampler t_sampler __attribute__((tls_model("initial-exec")));
-static_assert(offsetof(ThreadSampler, count) == 0);  // what memprof_abi1_count names (capi/include/memprof.h)
-extern "C" {
-extern __thread uint64_t memprof_abi1_count
-    __attribute__((alias("_ZN7memprof9t_samplerE"), tls_model("initial-exec"), visibility("default")));
-}
+static_assert(offsetof(ThreadSampler, count) ==
+              0);  // memprof_abi1_count (capi/include/memprof.h) is where t_sampler is
 
 namespace {
 

@@ -29,6 +29,8 @@
 #include <atomic>
 #include <cstdint>
 
+#include "platform/object_format.h"
+
 namespace memprof {
 
 inline constexpr uint64_t kDefaultRateBytes = 512 * 1024;
@@ -54,8 +56,9 @@ struct ThreadSampler {
 inline constexpr uint64_t kMutedCount = uint64_t{1} << 63;
 
 // initial-exec: a fixed offset from the thread pointer, never a call into the loader.  __thread and not
-// thread_local: no initialisation wrapper.
-extern __thread ThreadSampler t_sampler __attribute__((tls_model("initial-exec"), visibility("hidden")));
+// thread_local: no initialisation wrapper.  Its symbol is that of the public interface, for its first member.
+extern __thread ThreadSampler t_sampler MEMPROF_PUBLIC_THREAD_DATA("memprof_abi1_count")
+    __attribute__((tls_model("initial-exec")));
 
 // Advances the calling thread's clock by one allocation.  true: the count ran out; call sampler_event.
 [[gnu::always_inline]] inline bool sampler_tick(uint64_t size_bytes) {

@@ -1,25 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Memory of the seam (platform/memory.h): anonymous mappings.
+// Memory of the seam (platform/memory.h): private pages, which reserve_pages of the system gives.
 #include "platform/memory.h"
 #include "platform/memory_areas.h"
 
-#include <sys/mman.h>
-
-#ifndef MAP_NORESERVE
-#define MAP_NORESERVE 0  // not every system promises memory before it is touched
-#endif
-
 namespace memprof::platform {
-
-void* reserve_pages(size_t size_bytes) {
-  void* p =
-      mmap(nullptr, size_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  return p != MAP_FAILED ? p : nullptr;
-}
-
-void release_pages(void* start, size_t size_bytes) {
-  munmap(start, size_bytes);
-}
 
 // The whole range at once, gaps included: a system with a limit on the address space should map the pieces
 // alone.  There is no file that outlives the process, so an arena at a path is refused.
@@ -32,7 +16,7 @@ bool extend_piece(void*, size_t, size_t new_bytes, size_t room_bytes) {
 }
 
 void unmap_pieces(void* start, size_t size_bytes, const Piece*, uint32_t) {
-  munmap(start, size_bytes);
+  release_pages(start, size_bytes);
 }
 
 // Of files only.
@@ -51,7 +35,7 @@ bool has_address_space(size_t) {
   return true;
 }
 
-// POSIX has no way to ask whether an address can be read.
+// Neither POSIX nor C has a way to ask whether an address can be read.
 bool read_memory(uint64_t, void*, size_t) {
   return false;
 }

@@ -2,9 +2,6 @@
 // The process and its threads (platform/process.h): a fork child is told by posix/fork_handler.h.
 #include "platform/process.h"
 
-#include <sched.h>
-#include <unistd.h>
-
 #include "core/engine/frame_rooms.h"
 #include "core/engine/profiler.h"
 #include "core/engine/runtimes.h"
@@ -57,9 +54,6 @@ uint32_t thread_id() {
   return t_thread;
 }
 
-uint32_t process_id() {
-  return static_cast<uint32_t>(getpid());
-}
 uint64_t process_namespace() {
   return 0;
 }
@@ -80,19 +74,6 @@ size_t process_name(char* /*text*/, size_t /*size_bytes*/) {
 }
 const char* arena_folder() {
   return "";
-}
-
-// Of file capabilities POSIX says nothing.
-bool is_privileged() {
-  return getuid() != geteuid() || getgid() != getegid();
-}
-
-void yield_thread() {
-  sched_yield();
-}
-// POSIX has no wait in which a thread cannot be cancelled.
-void pause_thread() {
-  sched_yield();
 }
 
 // Enough where a processor keeps the order of loads (x86-64).  A port to others needs the system to pass a

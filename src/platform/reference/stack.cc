@@ -2,8 +2,6 @@
 // A stack of one frame (platform/stack.h): the caller of the hook.
 #include "platform/stack.h"
 
-#include <signal.h>
-
 namespace memprof::platform {
 
 bool is_frame_gone(uint64_t, uint64_t) {
@@ -12,11 +10,6 @@ bool is_frame_gone(uint64_t, uint64_t) {
 
 bool has_stack_for_walk(const Entry&, size_t) {
   return true;
-}
-
-bool is_on_signal_stack() {
-  stack_t stack{};
-  return sigaltstack(nullptr, &stack) == 0 && (stack.ss_flags & SS_ONSTACK) != 0;
 }
 
 // By the frame record that the hook was compiled with: the caller's frame, the return address.

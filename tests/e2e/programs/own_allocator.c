@@ -3,7 +3,7 @@
 // process of its own), own_allocator --list names them.  At rate 0: every block has a record.
 //
 // Built with the library as optional (for LD_PRELOAD), linked to libmemprof.so, with libmemprof.a linked
-// whole, and as a library that a program without it loads.
+// whole, and as a library that a program without it loads; linked also with MEMPROF_ABI1_BY_ADDRESS.
 #include <errno.h>
 
 #include "memprof.h"

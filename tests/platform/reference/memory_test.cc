@@ -5,26 +5,12 @@
 
 #include <cstring>
 
-#include "tests/support/engine.h"
-
 namespace memprof::reference_memory_test {
 namespace {
 
 constexpr platform::Piece kPieces[] = {{0, platform::kPieceBytes},
                                        {4 * platform::kPieceBytes, platform::kPieceBytes}};
 constexpr size_t kSizeBytes = 8 * platform::kPieceBytes;
-
-TEST(ReferenceMemory, PagesAreZeroAndSparse) {
-  constexpr size_t kLarge = size_t{1} << (testing_support::kSanitized ? 28 : 34);
-  auto* p = static_cast<uint8_t*>(platform::reserve_pages(kLarge));
-  ASSERT_NE(nullptr, p);
-  EXPECT_EQ(0, p[kLarge / 2]);
-  p[kLarge - 1] = 1;
-  platform::advise_sparse(p, kLarge);
-  EXPECT_EQ(1, p[kLarge - 1]);
-  platform::release_pages(p, kLarge);
-  EXPECT_EQ(nullptr, platform::reserve_pages(0));
-}
 
 TEST(ReferenceMemory, APieceGrowsUpToTheNextAndKeepsWhatIsInIt) {
   auto* start = static_cast<uint8_t*>(platform::map_pieces(nullptr, kSizeBytes, kPieces, 2));

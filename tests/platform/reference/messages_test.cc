@@ -2,37 +2,17 @@
 #include "platform/messages.h"
 
 #include <gtest/gtest.h>
-#include <signal.h>
-
-#include <cerrno>
-#include <string>
-
-#include "tests/support/engine.h"
 
 namespace memprof::reference_messages_test {
 namespace {
 
-using testing_support::in_child;
-
-TEST(ReferenceMessages, AMessageIsALineWithoutControlCharacters) {
+TEST(ReferenceMessages, StandardErrorIsNeverDoubted) {
   ::testing::internal::CaptureStderr();
-  const char* const parts[] = {"a.pb.gz", ": ", "no\x1b[31m space", nullptr};
-  errno = 77;
+  platform::remember_standard_error();
+  platform::doubt_standard_error();
+  const char* const parts[] = {"said", nullptr};
   platform::message(parts);
-  EXPECT_EQ(77, errno);
-  EXPECT_EQ("memprof: a.pb.gz: no?[31m space\n", ::testing::internal::GetCapturedStderr());
-}
-
-TEST(ReferenceMessages, WhatTheProgramDoesWithASignalIsSeen) {
-  in_child([] {
-    EXPECT_EQ(platform::SignalUse::kOurs, platform::signal_use());  // none was asked for
-    ASSERT_TRUE(platform::on_signal("USR2", [] {}));
-    EXPECT_EQ(platform::SignalUse::kOurs, platform::signal_use());
-    ::signal(SIGUSR2, SIG_IGN);
-    EXPECT_EQ(platform::SignalUse::kIgnored, platform::signal_use());
-    ::signal(SIGUSR2, [](int) {});
-    EXPECT_EQ(platform::SignalUse::kPrograms, platform::signal_use());
-  });
+  EXPECT_EQ("memprof: said\n", ::testing::internal::GetCapturedStderr());
 }
 
 }  // namespace

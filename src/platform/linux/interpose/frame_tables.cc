@@ -58,18 +58,29 @@ void add_site(const Site& site) {
   g_is_adding.store(false, std::memory_order_release);
 }
 
+// The module of an address by the name that the loader knows it by; "": the program.  nullptr: there is none.
+const char* module_name(uint64_t address) {
+  Dl_info info;
+#if defined(__GLIBC__)
+  void* map = nullptr;
+  const bool is_known = dladdr1(reinterpret_cast<void*>(address), &info, &map, RTLD_DL_LINKMAP) != 0;
+  return is_known && map != nullptr ? static_cast<link_map*>(map)->l_name : nullptr;
+#else
+  return dladdr(reinterpret_cast<void*>(address), &info) != 0 ? info.dli_fname : nullptr;
+#endif
+}
+
 // What the libraries that the caller's needs define.  They stay loaded from then on, because a site keeps it.
 uint64_t find_for(uint32_t call, uint64_t caller) {
-  Dl_info info;
-  void* map = nullptr;
-  if (dladdr1(reinterpret_cast<void*>(caller), &info, &map, RTLD_DL_LINKMAP) == 0 || map == nullptr) {
+  const char* path = module_name(caller);
+  if (path == nullptr) {
     return 0;
   }
-  const char* path = static_cast<link_map*>(map)->l_name;
   void* library = dlopen(path[0] != '\0' ? path : nullptr, RTLD_LAZY | RTLD_NOLOAD);
   if (library == nullptr) {
     return 0;
   }
+  Dl_info info;
   void* found = dlsym(library, kNames[call]);
   if (found != nullptr && dladdr(found, &info) != 0) {
     dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);

@@ -143,12 +143,17 @@ void set(Function*& slot, const char* name, Function* otherwise) {
   slot = found != nullptr ? reinterpret_cast<Function*>(found) : otherwise;
 }
 
-// The version of the C library's first functions, by which programs ask for them.
-#if defined(__x86_64__)
-constexpr char kFirstVersion[] = "GLIBC_2.2.5";
+// By the version of the C library's first functions, by which programs ask for them.
+void* find_first_version(const char* name) {
+#if !defined(__GLIBC__)
+  static_cast<void>(name);
+  return nullptr;  // symbols have no versions
+#elif defined(__x86_64__)
+  return dlvsym(RTLD_DEFAULT, name, "GLIBC_2.2.5");
 #else
-constexpr char kFirstVersion[] = "GLIBC_2.17";
+  return dlvsym(RTLD_DEFAULT, name, "GLIBC_2.17");
 #endif
+}
 
 // Does the loader's order have the module of `function` before that of `other`?
 bool is_before(const void* function, const void* other) {
@@ -168,7 +173,7 @@ template <typename Function>
 Function* find_in_front(const char* name, Function* behind) {
   void* first = dlsym(RTLD_DEFAULT, name);
   // What is there for programs only (hidden versions: libc_malloc_debug), and that alone.
-  void* versioned = dlvsym(RTLD_DEFAULT, name, kFirstVersion);
+  void* versioned = find_first_version(name);
   first = is_before(versioned, first) ? versioned : first;
   const bool is_in_front =
       first != reinterpret_cast<void*>(behind) && is_before(first, reinterpret_cast<const void*>(&resolve));

@@ -147,7 +147,7 @@ bool extend_piece(void* start, size_t old_bytes, size_t new_bytes, size_t room_b
 
 uint64_t address_space_limit() {
   uint64_t limits[2];  // as the kernel has them: the one in force, the most that it can become
-  static_assert(RLIM64_INFINITY == UINT64_MAX);
+  static_assert(static_cast<uint64_t>(RLIM_INFINITY) == UINT64_MAX);
   return syscall(SYS_prlimit64, 0, RLIMIT_AS, nullptr, limits) == 0 ? limits[0] : UINT64_MAX;
 }
 

@@ -97,6 +97,7 @@ void forget_code() {
 
 bool find_symbol(uint64_t address, const char** name, uint64_t* start) {
   Dl_info info;
+#if defined(__GLIBC__)
   void* entry = nullptr;
   if (dladdr1(reinterpret_cast<void*>(address), &info, &entry, RTLD_DL_SYMENT) == 0 ||
       info.dli_sname == nullptr || entry == nullptr) {
@@ -108,6 +109,13 @@ bool find_symbol(uint64_t address, const char** name, uint64_t* start) {
   if (address < begin || address - begin >= symbol->st_size) {
     return false;
   }
+#else
+  // musl's looks at the symbol's size itself.
+  if (dladdr(reinterpret_cast<void*>(address), &info) == 0 || info.dli_sname == nullptr) {
+    return false;
+  }
+  const uint64_t begin = reinterpret_cast<uint64_t>(info.dli_saddr);
+#endif
   *name = info.dli_sname;
   *start = begin;
   return true;

@@ -1,0 +1,191 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Compiles the engine for other systems, with zig: each source is an object, warnings are errors.
+
+usage: ports.py [--jobs N] [TARGET...]    all targets if none is named
+       ports.py --self-test               plants sources that other systems do not have, and sees them found
+
+Prints for each target how many sources compile, and what the compiler says of the others. A source that does not is a
+failure unless EXCEPTIONS names it with its reason; one that is named there and does compile is one, too. Nothing is
+linked or run. zig comes from the package index, pinned (requirements.txt), and lies with its cache in build/ports: what
+has not changed is not compiled again. Status 77 where it is not to be had.
+"""
+import argparse
+import concurrent.futures
+import fcntl
+import fnmatch
+import os
+import pathlib
+import platform
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+REQUIREMENTS = pathlib.Path(__file__).with_name("requirements.txt")
+FOLDER = ROOT / "build/ports"
+SKIPPED = 77
+
+# What enters the profiled process: all of these but the folders of systems, of which each target has its own.
+ENGINE = ["src", "capi"]
+NOT_ENGINE = {"src/profile": "outside of the profiled process: needs libraries, of which there are none for these targets"}
+SYSTEMS = "src/platform"
+POSIX = ["posix", "reference"]
+TARGETS = {  # target of zig: folders of src/platform
+    "aarch64-macos": POSIX,
+    "x86_64-macos": POSIX,
+    "x86_64-windows-gnu": ["reference"],  # posix/ is what Windows does not have
+    "x86_64-linux-musl": [*POSIX, "linux"],
+    "aarch64-linux-musl": [*POSIX, "linux"],
+}
+# (pattern of targets, pattern of sources, reason).
+EXCEPTIONS = []
+
+# As memprof_target_library has them (cmake/MemprofTargets.cmake), without what only concerns speed.
+FLAGS = """-std=c++17 -O0 -g0 -fno-sanitize=undefined -fno-exceptions -fno-rtti -fno-threadsafe-statics
+-fvisibility=hidden -Wall -Wextra -Wshadow -Wnon-virtual-dtor -Wold-style-cast -Wvla -Wundef -Werror""".split()
+ZYDIS = "ZYAN_NO_LIBC ZYDIS_MINIMAL_MODE ZYDIS_DISABLE_KNC ZYDIS_DISABLE_AVX512 ZYDIS_STATIC_BUILD ZYCORE_STATIC_BUILD".split()
+INCLUDES = ["-Isrc", "-Icapi/include", "-I.", "-isystem", "third_party", "-isystem", "third_party/zydis/include",
+            "-isystem", "third_party/zydis/dependencies/zycore/include"]
+
+
+def zig():
+    """The compiler, made if it is not there; or (None, why it is not to be had). A wrong checksum is an error."""
+    if (platform.system(), platform.machine()) != ("Linux", "x86_64"):
+        return None, f"no zig is pinned for {platform.system()} on {platform.machine()}"
+    venv = FOLDER / "venv"
+    FOLDER.mkdir(parents=True, exist_ok=True)
+    with open(FOLDER / "lock", "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        made = venv / "requirements.txt"
+        if not made.exists() or made.read_text() != REQUIREMENTS.read_text():
+            make = [] if (venv / "bin/pip").exists() else [[sys.executable, "-m", "venv", venv]]
+            for command in (*make, [venv / "bin/python", "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-deps",
+                                    "--only-binary=:all:", "--require-hashes", "-r", REQUIREMENTS]):
+                done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
+                if "DO NOT MATCH THE HASHES" in done.stdout:
+                    sys.exit(done.stdout)
+                if done.returncode:
+                    return None, f"zig is not to be had: {(done.stdout.strip().splitlines() or ['?'])[-1]}"
+            shutil.copy(REQUIREMENTS, made)
+    return next(venv.glob("lib/python3*/site-packages/ziglang/zig")), None
+
+
+def sources_of(target, root=ROOT):
+    """Sorted, from the root."""
+    found = []
+    for path in (path for top in ENGINE for path in (root / top).rglob("*.cc")):
+        name = path.relative_to(root).as_posix()
+        system = name.removeprefix(SYSTEMS + "/").split("/")[0] if name.startswith(SYSTEMS + "/") else None
+        if not any(name.startswith(folder + "/") for folder in NOT_ENGINE) and (system is None or system in TARGETS[target]):
+            found.append(name)
+    return sorted(found)
+
+
+def exception_of(target, source, exceptions):
+    return next((reason for targets, sources, reason in exceptions
+                 if fnmatch.fnmatch(target, targets) and fnmatch.fnmatch(source, sources)), None)
+
+
+def compile_source(compiler, target, source, root, out):
+    command = [compiler, "c++", "-target", target, *FLAGS, *INCLUDES, '-DMEMPROF_VERSION="0"', *(f"-D{name}" for name in ZYDIS),
+               "-c", source, "-o", out / (source.replace("/", "+") + ".o")]
+    # zig keeps what it compiled; two caches, since a checkout may be on another file system than the home.
+    cache = {"ZIG_GLOBAL_CACHE_DIR": str(FOLDER / "cache"), "ZIG_LOCAL_CACHE_DIR": str(FOLDER / "cache")}
+    done = subprocess.run(command, cwd=root, env={**os.environ, **cache}, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                          stdin=subprocess.DEVNULL, check=False)
+    return done.returncode == 0, done.stdout
+
+
+def compile_all(compiler, target, jobs, root=ROOT, exceptions=None):
+    """Returns (sentence, what is wrong)."""
+    exceptions = EXCEPTIONS if exceptions is None else exceptions
+    sources, started, wrong = sources_of(target, root), time.monotonic(), []
+    # An empty list would pass for ever.
+    if not sources:
+        return f"{target}: no sources", [f"{target}: no sources were found"]
+    with tempfile.TemporaryDirectory() as folder, concurrent.futures.ThreadPoolExecutor(jobs) as pool:
+        results = list(pool.map(lambda source: compile_source(compiler, target, source, root, pathlib.Path(folder)), sources))
+    excepted = 0
+    for source, (compiles, said) in zip(sources, results):
+        reason = exception_of(target, source, exceptions)
+        excepted += not compiles and reason is not None
+        if compiles and reason is not None:
+            wrong.append(f"{target}: {source} compiles; take it from EXCEPTIONS in tests/ports/ports.py")
+        elif not compiles and reason is None:
+            lines = [line for line in said.splitlines() if re.search(r"\b(error|note):", line)] or said.splitlines()
+            wrong.append(f"{target}: {source} does not compile\n" + "\n".join(lines[:12]))
+    compiled = sum(compiles for compiles, _ in results)
+    sentence = f"{target}: {compiled} of {len(sources)} compile"
+    sentence += f", {excepted} are excepted" if excepted else ""
+    return f"{sentence} ({time.monotonic() - started:.0f} s)", wrong
+
+
+PLANTED = [  # source, text, does it compile for macOS, for Windows, for musl
+    ("src/core/pure.cc", "#include <cstdint>\nuint64_t f() { return 1; }", (True, True, True)),
+    ("src/core/alias.cc", 'extern "C" int f();\nint g() { return 1; }\nextern "C" int f() __attribute__((alias("_Z1gv")));',
+     (False, True, True)),
+    ("src/core/section.cc", '__attribute__((section("my_hooks"))) void f() {}', (False, True, True)),
+    ("src/core/mapping.cc", "#include <sys/mman.h>\nint f() { return PROT_READ; }", (True, False, True)),
+    ("src/core/of_linux.cc", "#include <sys/epoll.h>\nint f() { return EPOLLIN; }", (False, False, True)),
+    ("src/core/of_glibc.cc", "#include <gnu/libc-version.h>\nconst char* f() { return gnu_get_libc_version(); }",
+     (False, False, False)),
+    ("src/core/warned.cc", "int f(int unused) { return 1; }", (False, False, False)),
+    ("src/platform/posix/here.cc", "#include <sys/mman.h>\nint f() { return PROT_READ; }", (True, None, True)),
+    ("src/platform/other/here.cc", "#error not for these", (None, None, None)),
+    ("src/profile/here.cc", "#error not in the process", (None, None, None)),
+]
+
+
+def self_test(compiler, jobs):
+    targets = ("aarch64-macos", "x86_64-windows-gnu", "x86_64-linux-musl")
+    with tempfile.TemporaryDirectory() as name:
+        root = pathlib.Path(name)
+        for source, text, _ in PLANTED:
+            (root / source).parent.mkdir(parents=True, exist_ok=True)
+            (root / source).write_text(text + "\n")
+        for index, target in enumerate(targets):
+            expected = {source: compiles[index] for source, _, compiles in PLANTED if compiles[index] is not None}
+            assert sources_of(target, root) == sorted(expected), sources_of(target, root)
+            sentence, wrong = compile_all(compiler, target, jobs, root, [])
+            assert sentence.startswith(f"{target}: {sum(expected.values())} of {len(expected)} compile ("), sentence
+            failing = sorted(source for source, compiles in expected.items() if not compiles)
+            assert [text.split()[1] for text in wrong] == failing, (failing, wrong)
+            # All of them excepted: those that compile are now too many.
+            sentence, wrong = compile_all(compiler, target, jobs, root, [(target, "src/*", "planted")])
+            assert f", {len(failing)} are excepted" in sentence, sentence
+            assert [text.split()[1] for text in wrong] == sorted(set(expected) - set(failing)), wrong
+        shutil.rmtree(root / "src")
+        assert compile_all(compiler, targets[0], jobs, root, [])[1], "no sources, and nothing is wrong"
+    print(f"{len(PLANTED)} planted sources are told apart on {len(targets)} systems")
+
+
+def main():
+    parser = argparse.ArgumentParser(usage=__doc__.split("usage: ")[1].split("\n\n")[0])
+    parser.add_argument("--jobs", type=int, default=len(os.sched_getaffinity(0)))
+    parser.add_argument("--self-test", action="store_true")
+    parser.add_argument("targets", nargs="*", metavar="TARGET")
+    asked = parser.parse_args()
+    unknown = sorted(set(asked.targets) - set(TARGETS))
+    if unknown:
+        parser.error(f"no target {unknown[0]}: {' '.join(TARGETS)}")
+    compiler, why = zig()
+    if compiler is None:
+        print(f"skipped: {why}")
+        return SKIPPED
+    if asked.self_test:
+        return self_test(compiler, asked.jobs)
+    all_wrong = []
+    for target in asked.targets or TARGETS:
+        sentence, wrong = compile_all(compiler, target, asked.jobs)
+        print(sentence, flush=True)
+        all_wrong += wrong
+    print("\n".join(all_wrong), end="\n" if all_wrong else "")
+    return bool(all_wrong)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
