@@ -146,7 +146,7 @@ TEST(StackParts, MappingsCountAsTheyAre) {
   blocks.mappings = {m, m};
   blocks.mappings[1].resident_bytes = 0;
   profile::RawStack stacks[1];
-  Snapshot snapshot = blocks.snapshot();
+  auto snapshot = blocks.snapshot();
   convert_mappings(snapshot, stacks);
   EXPECT_EQ(0, stacks[0].mapped[0]) << "they are not to be shown";
   snapshot.has_mappings = true;

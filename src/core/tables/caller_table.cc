@@ -37,19 +37,26 @@ uint64_t CallerTable::size() const {
   return arena_.section(kCallerSection).used_bytes.load(std::memory_order_relaxed) / sizeof(CallerPiece);
 }
 
-// One that is being made anew is none: its thread may never come back.
-bool CallerTable::is(uint32_t id, uint64_t hash, const uint64_t* frames) const {
-  const CallerPiece& p = pieces_[id];
-  if (p.hash.load(std::memory_order_relaxed) != hash ||
-      (p.uses.load(std::memory_order_relaxed) & CallerPiece::kClosed) != 0) {
+// One that is being made anew is none: its thread may never come back.  All of its callers are compared: a sweep
+// may have taken names from any of them, and what had such an address then may be other code now.
+bool CallerTable::is(uint32_t id, uint64_t hash, const Frames& frames) const {
+  if (pieces_[id].hash.load(std::memory_order_relaxed) != hash) {
     return false;
   }
-  for (uint32_t i = 0; i < kPieceFrames; ++i) {
-    if (__atomic_load_n(p.frames + i, __ATOMIC_RELAXED) != frames[i]) {
-      return false;  // a sweep may have taken names from it
+  uint32_t piece = id;
+  for (const uint64_t* at = frames.first; at != frames.end; at += kPieceFrames) {
+    const CallerPiece& p = pieces_[piece];
+    if (piece == 0 || (p.uses.load(std::memory_order_relaxed) & CallerPiece::kClosed) != 0) {
+      return false;
     }
+    for (uint32_t i = 0; i < kPieceFrames; ++i) {
+      if (__atomic_load_n(p.frames + i, __ATOMIC_RELAXED) != at[i]) {
+        return false;
+      }
+    }
+    piece = __atomic_load_n(&p.callers, __ATOMIC_RELAXED);
   }
-  return true;
+  return piece == 0;
 }
 
 // acquire: who wrote the piece opened it after that.
@@ -61,7 +68,7 @@ bool CallerTable::hold_any(uint32_t id) const {
   return false;
 }
 
-bool CallerTable::hold(uint32_t id, uint64_t hash, const uint64_t* frames) const {
+bool CallerTable::hold(uint32_t id, uint64_t hash, const Frames& frames) const {
   if (!hold_any(id)) {
     return false;
   }
@@ -84,16 +91,16 @@ uint32_t CallerTable::hold(const uint64_t* frames, uint32_t depth, uint32_t* own
   for (uint32_t i = 1; i <= pieces; ++i) {
     hash = hashes[i % kKeptHashes] = hash_of(end - i * kPieceFrames, hash);
   }
-  const auto find = [&](uint64_t of, const uint64_t* at) {
+  const auto find = [&](uint64_t of, const Frames& these) {
     const uint32_t id = index_.find_or_insert(
-        of, [&](uint32_t other) { return is(other, of, at); }, [] { return InternIndex::kNone; });
-    return id != InternIndex::kNone && hold(id, of, at) ? id : 0;
+        of, [&](uint32_t other) { return is(other, of, these); }, [] { return InternIndex::kNone; });
+    return id != InternIndex::kNone && hold(id, of, these) ? id : 0;
   };
   uint32_t known = pieces;
   const uint32_t last = pieces > kKeptHashes ? pieces - kKeptHashes : 0;
   uint32_t held = 0;
   for (; known > last; --known) {
-    held = find(hashes[known % kKeptHashes], end - known * kPieceFrames);
+    held = find(hashes[known % kKeptHashes], {end - known * kPieceFrames, end});
     if (held != 0) {
       break;
     }
@@ -104,7 +111,7 @@ uint32_t CallerTable::hold(const uint64_t* frames, uint32_t depth, uint32_t* own
   for (uint32_t i = known + 1; i <= pieces; ++i) {
     const uint64_t* const at = end - i * kPieceFrames;
     hash = hash_of(at, hash);
-    const uint32_t next = intern(hash, held, at);
+    const uint32_t next = intern(hash, held, {at, end});
     if (next == 0) {
       break;
     }
@@ -116,13 +123,13 @@ uint32_t CallerTable::hold(const uint64_t* frames, uint32_t depth, uint32_t* own
 }
 
 // `callers` is held.
-uint32_t CallerTable::intern(uint64_t hash, uint32_t callers, const uint64_t* frames) const {
+uint32_t CallerTable::intern(uint64_t hash, uint32_t callers, const Frames& frames) const {
   constexpr int kMaxTries = 3;
   for (int tries = 0; tries < kMaxTries; ++tries) {
     uint32_t made = InternIndex::kNone;
     const uint32_t id = index_.find_or_insert(
         hash, [&](uint32_t other) { return is(other, hash, frames); },
-        [&] { return made = make(hash, callers, frames); });
+        [&] { return made = make(hash, callers, frames.first); });
     if (id == InternIndex::kNone) {
       release(made != InternIndex::kNone ? made : 0);
       break;

@@ -72,9 +72,14 @@ class CallerTable {
   void open_for(uint64_t pieces) const { index_.open_for(pieces); }
 
  private:
-  bool is(uint32_t id, uint64_t hash, const uint64_t* frames) const;
-  bool hold(uint32_t id, uint64_t hash, const uint64_t* frames) const;
-  uint32_t intern(uint64_t hash, uint32_t callers, const uint64_t* frames) const;
+  // From the first of a piece to the root.
+  struct Frames {
+    const uint64_t* first;
+    const uint64_t* end;
+  };
+  bool is(uint32_t id, uint64_t hash, const Frames& frames) const;
+  bool hold(uint32_t id, uint64_t hash, const Frames& frames) const;
+  uint32_t intern(uint64_t hash, uint32_t callers, const Frames& frames) const;
   uint32_t make(uint64_t hash, uint32_t callers, const uint64_t* frames) const;
   uint32_t close_new() const;
   uint32_t close_unused() const;

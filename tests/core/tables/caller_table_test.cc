@@ -190,6 +190,26 @@ TEST(CallerTable, WhatNobodyUsesCanBeEmptied) {
   EXPECT_NE(0u, callers.hold(frames.data(), kDepth, &own)) << "it is made again";
 }
 
+// A sweep took a name from a caller: a new stack through that address does not get what was left of the older one.
+TEST(CallerTable, CallersThatLostANameAreNotThoseOfANewStack) {
+  ScopedArena a(kFew);
+  const CallerTable& callers = a.stacks.callers();
+  const std::vector<uint64_t> frames = frames_of(1, kDepth, 0);
+  const uint32_t before = intern(a, frames);
+  const uint32_t of_it = callers.piece(a.stacks.entry(before).callers).callers;
+  callers.piece(of_it).frames[3] = platform::kOlderModules;
+  const std::vector<uint64_t> next = [&] {
+    std::vector<uint64_t> of = frames;
+    of[0] = frame_of(2, 0);
+    return of;
+  }();
+  const uint32_t after = intern(a, next);
+  EXPECT_TRUE(has_frames(a, after, next));
+  EXPECT_FALSE(has_frames(a, before, frames));
+  EXPECT_EQ(1 + pieces_of(kDepth) + 2, callers.size()) << "what is nearer to the root is shared";
+  expect_uses_are_right(a);
+}
+
 TEST(CallerTable, ThreadsThatMeetTheSameCallersShareThem) {
   ScopedArena a({4096, 4096, 64});
   run_threads(4, [&](int /*thread*/) {
