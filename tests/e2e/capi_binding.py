@@ -20,7 +20,7 @@ NAMES = ("memprof_strerror memprof_version memprof_runtime_name memprof_options_
          "memprof_snapshot_strings memprof_resolve_symbols memprof_snapshot_symbols "
          "memprof_heap_register memprof_report_alloc memprof_report_free memprof_report_realloc "
          "memprof_report_realloc_begin memprof_report_realloc_end memprof_report_free_range memprof_report_backing "
-         "memprof_backing_begin memprof_backing_end memprof_abi1_alloc memprof_abi1_free memprof_abi1_realloc "
+         "memprof_backing_begin memprof_backing_end memprof_abi1_alloc memprof_abi1_free memprof_abi1_realloc memprof_abi1_thread_count "
          "memprof_write_profile memprof_write_profile_fd memprof_snapshot_open memprof_snapshot_get_stats "
          "memprof_snapshot_program memprof_snapshot_write_fd memprof_snapshot_write_profile memprof_snapshot_read_resident memprof_snapshot_get_resident "
          "memprof_snapshot_resident_shares").split()
@@ -220,6 +220,7 @@ def load(path=None):
         "memprof_backing_end": (None, []),
         "memprof_abi1_alloc": (None, [c_void_p, c_size_t, c_uint32]),
         "memprof_abi1_free": (None, [c_void_p]),
+        "memprof_abi1_thread_count": (POINTER(c_uint64), []),
         "memprof_abi1_realloc": (None, [c_void_p, c_void_p, c_size_t, c_uint32, c_int]),
         "memprof_write_profile": (c_int, [c_char_p, c_uint32]),
         "memprof_write_profile_fd": (c_int, [c_int]),

@@ -21,6 +21,8 @@ namespace {
 // What a table may grow by while it is read, beyond twice its size.  The copy takes address space for as
 // much, of which the program may have little; under mlockall it takes memory.
 constexpr uint64_t kGrowthBytes = 1 << 20;
+// So many stacks as that is need a part of it for their own frames, and for callers that are new.
+constexpr uint64_t kCallersShare = 2;
 
 }  // namespace
 
@@ -81,7 +83,9 @@ bool Snapshot::Source::open(const void* arena, uint64_t length) {
     return false;
   }
   for (uint32_t id = 0; id < kSectionCount; ++id) {
-    capacities[id] = std::min(capacities[id], 2 * used[id] + kGrowthBytes);
+    const bool is_of_callers = id == kCallerSection || (id == kFrameSection && has_callers());
+    capacities[id] =
+        std::min(capacities[id], 2 * used[id] + kGrowthBytes / (is_of_callers ? kCallersShare : 1));
   }
   return true;
 }
