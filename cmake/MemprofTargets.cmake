@@ -136,12 +136,13 @@ function(memprof_host_executable name)
 endfunction()
 
 # One executable of all *_test.cc of a room of tests/ and of the folders in it, as a unity build: a unit for each folder.
+# EXCEPT: folders and files that are left out.
 # A library that does not exist makes no tests.
 function(memprof_tests name)
   cmake_parse_arguments(PARSE_ARGV 1 arg "APART" "FOLDER;SHARDS" "EXCEPT;LIBRARIES")
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/${arg_FOLDER}/*_test.cc)
-  foreach(folder IN LISTS arg_EXCEPT)
-    list(FILTER sources EXCLUDE REGEX "/tests/${arg_FOLDER}/${folder}/")
+  foreach(part IN LISTS arg_EXCEPT)
+    list(FILTER sources EXCLUDE REGEX "/tests/${arg_FOLDER}/${part}(/|$)")
   endforeach()
   if(NOT sources)
     return()
@@ -211,6 +212,15 @@ function(memprof_tests_need name)
   endif()
 endfunction()
 
+# Patterns of tests that are left out there (tests/without_sanitizers.txt), as googletest has them.
+function(memprof_read_without_sanitizers variable)
+  set(file ${PROJECT_SOURCE_DIR}/tests/without_sanitizers.txt)
+  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${file})
+  file(STRINGS ${file} patterns REGEX "^[^#]")
+  list(JOIN patterns ":" patterns)
+  set(${variable} ${patterns} PARENT_SCOPE)
+endfunction()
+
 # One test of ctest for a whole program of tests, or one for each of SHARDS parts of it: starting a process for each of
 # 4,000 tests took longer than most of the tests. Each writes what its cases did to tests/cases/*.xml, which `./dev test`
 # counts. MEMPROF_TESTS_APART: a process and a test of ctest for each case (./dev test all; what is cross-compiled). So it is
@@ -219,8 +229,13 @@ function(memprof_add_cases name)
   cmake_parse_arguments(PARSE_ARGV 1 arg "APART" "PREFIX;SHARDS" "")
   # No files of processes that tests kill.  Locals stay on the stack that tests look at; ASan puts them elsewhere.
   set(environment "MEMPROF_ARENA_DIR=set:;ASAN_OPTIONS=set:detect_stack_use_after_return=0")
+  set(filter "*")
+  if(MEMPROF_SANITIZE)
+    memprof_read_without_sanitizers(patterns)
+    set(filter "-${patterns}")
+  endif()
   if(MEMPROF_TESTS_APART OR CMAKE_CROSSCOMPILING OR (arg_APART AND MEMPROF_SANITIZE))
-    gtest_discover_tests(${name} TEST_PREFIX ${arg_PREFIX} DISCOVERY_MODE PRE_TEST
+    gtest_discover_tests(${name} TEST_PREFIX ${arg_PREFIX} TEST_FILTER "${filter}" DISCOVERY_MODE PRE_TEST
                          PROPERTIES TIMEOUT 300 ENVIRONMENT MEMPROF_ARENA_DIR=
                                     ENVIRONMENT_MODIFICATION ASAN_OPTIONS=set:detect_stack_use_after_return=0)
     return()
@@ -233,7 +248,7 @@ function(memprof_add_cases name)
     math(EXPR index "${shard} - 1")
     set(case ${short}.${shard})
     add_test(NAME ${arg_PREFIX}${case}
-             COMMAND ${name} --gtest_output=xml:${PROJECT_BINARY_DIR}/tests/cases/${case}.xml)
+             COMMAND ${name} --gtest_filter=${filter} --gtest_output=xml:${PROJECT_BINARY_DIR}/tests/cases/${case}.xml)
     set_tests_properties(${arg_PREFIX}${case} PROPERTIES TIMEOUT 900 ENVIRONMENT_MODIFICATION "${environment}"
                          ENVIRONMENT "GTEST_TOTAL_SHARDS=${arg_SHARDS};GTEST_SHARD_INDEX=${index}")
   endforeach()

@@ -65,6 +65,11 @@ POSIX_ALLOWED = ["tools/memprof/attach", "tools/memprof/host", "tools/memprof/ru
                  "src/profile/symbolize", "src/profile/files", "src/profile/pprof/pprof_reader.cc",
                  "tools/memprof/serve/redirect_file.cc",  # a file for its user alone
                  "ffi/node/native/library.cc"]  # opens the library, whichever is there
+# What is Linux's alone stands where a system's answers are; so does a path below /proc.
+LINUX = re.compile(r"(linux|asm)/|sys/(auxv|epoll|eventfd|fsuid|inotify|prctl|ptrace|sendfile|signalfd|syscall|sysinfo|sysmacros|timerfd|vfs|xattr)"
+                   r"\.h$|(elf|link|gelf|libelf|syscall)\.h$")
+LINUX_PATH = re.compile(r'"/proc\b')
+LINUX_ALLOWED = ["tools/memprof/attach", "tools/memprof/host", "src/profile/files/linux", "src/profile/symbolize/elf"]
 OS_MACRO = re.compile(
     r"\b(_?_?linux_?_?|__gnu_linux__|__APPLE__|__MACH__|TARGET_OS_\w+|_?_?WIN(32|64)(__)?|_WIN(32|64)|_MSC_VER|"
     r"__ANDROID__|__FreeBSD__|__OpenBSD__|__NetBSD__|__GLIBC__|__MINGW(32|64)__|__CYGWIN__|__unix__|__sun)\b")
@@ -136,10 +141,15 @@ def violations_of_line(path, line):
         found.append("an OS is asked for outside src/platform/<system>")
     if "__has_include" in line and not platform:
         found.append("__has_include outside src/platform/<system>")
+    is_outside = path.startswith(("tools/", "src/profile/")) and not any(below(path, p) for p in LINUX_ALLOWED)
+    if is_outside and LINUX_PATH.search(line):
+        found.append(f"/proc outside {', '.join(LINUX_ALLOWED)}")
     include = INCLUDE.match(line)
     if not include:
         return found
     quote, header = include.groups()
+    if is_outside and quote == "<" and LINUX.match(header):
+        return [*found, f"<{header}>: Linux's, outside {', '.join(LINUX_ALLOWED)}"]
     if header.startswith(".") or "/../" in header:
         found.append(f"{header}: includes are written from src/")
     elif quote == '"':
@@ -313,6 +323,11 @@ PLANTED = [
     ("tools/memprof/commands/x.cc", "#include <unistd.h>"),
     ("tools/memprof/doctor/x.cc", "#include <sys/stat.h>"),
     ("tools/memprof/host/process/x.cc", '#include "memprof/commands/x.h"'),
+    ("tools/memprof/run/x.cc", "#include <sys/epoll.h>"),
+    ("tools/memprof/io/x.cc", "#include <linux/memfd.h>"),
+    ("tools/memprof/run/x.cc", 'const std::string path = "/proc/self/maps";'),
+    ("src/profile/files/x.cc", "#include <linux/fs.h>"),
+    ("src/profile/symbolize/x.cc", "#include <elf.h>"),
     ("ffi/python/x.c", '#include "profile/model/model.h"'),
 ]
 INNOCENT = [
@@ -330,6 +345,10 @@ INNOCENT = [
     ("src/profile/symbolize/x.cc", "#include <unistd.h>"),
     ("capi/memprof.cc", '#include "memprof.h"'),
     ("tools/memprof/host/x.cc", "#include <sys/wait.h>"),
+    ("tools/memprof/run/x.cc", "#include <sys/wait.h>"),
+    ("tools/memprof/host/x.cc", "#include <sys/epoll.h>"),
+    ("src/profile/files/linux/x.cc", "#include <linux/fs.h>"),
+    ("src/profile/symbolize/elf/x.cc", "#include <elf.h>"),
     ("tools/memprof/commands/x.cc", '#include "memprof/host/process/x.h"'),
     ("capi/x.cc", '#include "capi/call.h"'),
     ("tests/core/x_test.cc", '#include "profile/model/model.h"'),

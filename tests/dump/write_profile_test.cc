@@ -208,29 +208,6 @@ TEST(WriteProfile, LeftOversOfADeadProcessAreNotInTheWay) {
   });
 }
 
-TEST(WriteProfile, RacingWritersLeaveOneWholeProfile) {
-  in_folder([](const TemporaryFolder& folder) {
-    start();
-    for (uint64_t i = 0; i < 1000; ++i) {
-      record(0x10000 + i * 16, 100, 4096, 0x401000 + i % 50 * 16);
-    }
-    std::atomic<int> written{0};
-    testing_support::run_threads(8, [&](int thread) {
-      const int result = memprof_write_profile(folder.path("a.pb").c_str(), 0);
-      EXPECT_TRUE(result == MEMPROF_OK || result == MEMPROF_ERR_EXISTS) << result;
-      written += result == MEMPROF_OK;
-      for (int i = 0; i < 10; ++i) {
-        EXPECT_EQ(MEMPROF_OK, memprof_write_profile(folder.path("b.pb").c_str(), MEMPROF_WRITE_OVERWRITE))
-            << thread;
-      }
-    });
-    EXPECT_EQ(1, written.load());
-    EXPECT_EQ(1000u, profile::read_pprof_file(folder.path("a.pb")).live_samples);
-    EXPECT_EQ(1000u, profile::read_pprof_file(folder.path("b.pb")).live_samples);
-    EXPECT_EQ(2u, folder.entries());
-  });
-}
-
 TEST(WriteProfile, ToADescriptor) {
   in_folder([](const TemporaryFolder& folder) {
     start();

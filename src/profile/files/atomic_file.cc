@@ -3,9 +3,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <linux/fs.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -15,6 +13,8 @@
 #include <cstring>
 #include <memory>
 #include <utility>
+
+#include "profile/files/system_file.h"
 
 namespace memprof::profile {
 namespace {
@@ -62,14 +62,11 @@ std::string resolved(const std::string& path) {
 
 // Gives `from` the name `to`, which must not be there.  0 or an errno.
 int rename_to_new(const char* from, const char* to) {
-  // By number: glibc has a function for it since 2.28 only.
-  if (::syscall(SYS_renameat2, AT_FDCWD, from, AT_FDCWD, to, RENAME_NOREPLACE) == 0) {
-    return 0;
+  const int failed = rename_to_new_name(from, to);
+  if (failed != EINVAL && failed != ENOSYS) {
+    return failed;
   }
-  if (errno != EINVAL && errno != ENOSYS) {
-    return errno;
-  }
-  // A file system without it: a name that is made exclusively is ours to replace.
+  // A name that is made exclusively is ours to replace.
   const int claim = ::open(to, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
   if (claim < 0) {
     return errno;

@@ -6,6 +6,8 @@
 
 #include <cerrno>
 
+#include "profile/files/system_file.h"
+
 namespace memprof::profile {
 namespace {
 
@@ -41,16 +43,15 @@ bool is_same(const struct stat& a, const struct stat& b) {
 
 int open_regular_file(const std::string& path, Links links, struct stat* status) {
   const int no_link = links == Links::kRefuse ? O_NOFOLLOW : 0;
-  // The place, which is not opened yet.
-  const Descriptor place(::open(path.c_str(), O_PATH | O_CLOEXEC | no_link));
+  const Descriptor place(find_place(path, links == Links::kFollow));
   if (place.get() < 0 || fstat(place.get(), status) != 0) return -1;
   if (!S_ISREG(status->st_mode)) {
     errno = EINVAL;
     return -1;
   }
-  Descriptor file(::open(("/proc/self/fd/" + std::to_string(place.get())).c_str(), kReading));
+  Descriptor file(open_place(place.get(), kReading));
   if (file.get() >= 0 || errno != ENOENT) return file.release();
-  // No /proc: by its name again.
+  // By its name again.
   Descriptor named(::open(path.c_str(), kReading | no_link));
   struct stat opened{};
   if (named.get() < 0 || fstat(named.get(), &opened) != 0) return -1;

@@ -7,12 +7,12 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <climits>
 #include <filesystem>
 #include <string_view>
 #include <system_error>
 
 #include "profile/files/regular_file.h"
+#include "profile/files/system_file.h"
 
 namespace memprof::profile {
 namespace {
@@ -42,14 +42,6 @@ class Descriptor {
  private:
   int fd_;
 };
-
-// The path of an open file without links; "": unknown.
-std::string real_path(int fd) {
-  std::string path(PATH_MAX, '\0');
-  const ssize_t size = readlink(("/proc/self/fd/" + std::to_string(fd)).c_str(), path.data(), path.size());
-  path.resize(size > 0 ? static_cast<size_t>(size) : 0);
-  return path;
-}
 
 bool is_below(const std::string& path, const std::string& folder) {
   if (folder == "/") return true;
@@ -119,7 +111,7 @@ std::optional<SourceFile> read_source_file(const std::string& path, const Source
   struct stat status{};
   const Descriptor file(open_regular_file(path, Links::kFollow, &status));
   if (file.get() < 0 || status.st_size > static_cast<off_t>(max_bytes)) return std::nullopt;
-  if (!may_be_shown(real_path(file.get()), status, rule)) return std::nullopt;
+  if (!may_be_shown(path_of_descriptor(file.get()), status, rule)) return std::nullopt;
   SourceFile source;
   std::string& text = source.text;
   text.resize(max_bytes + 1);

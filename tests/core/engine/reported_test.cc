@@ -21,6 +21,7 @@ using testing_support::in_child;
 using testing_support::kSanitized;
 using testing_support::marked_filter_slots;
 using testing_support::Random;
+using testing_support::scaled;
 using testing_support::take;
 
 constexpr Limits kLimits{1 << 16, 4096, 64};
@@ -162,7 +163,7 @@ TEST(Reported, RangesAgreeWithAModel) {
     Random random(7);
     constexpr uint64_t kBase = 0x7f0000000000;
     constexpr uint64_t kBytes = 1 << 18;
-    for (int round = 0; round < 200; ++round) {
+    for (uint64_t round = 0; round < scaled(200); ++round) {
       std::vector<bool> is_live(kBytes);
       const uint64_t blocks = round % 2 == 0 ? 5 : 3000;
       for (uint64_t i = 0; i < blocks; ++i) {

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "memprof/io/arena_profile.h"
 
-#include <linux/memfd.h>
 #include <sys/mman.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -14,6 +12,7 @@
 #include "memprof.h"
 #include "memprof/console/console.h"
 #include "memprof/host/process/arena_files.h"
+#include "memprof/host/system/memory_file.h"
 #include "profile/model/error.h"
 
 namespace memprof::cli {
@@ -25,8 +24,7 @@ struct FreeSnapshot {
 
 class MemoryFile {
  public:
-  // By number: glibc has a function for it since 2.27 only.
-  MemoryFile() : fd_(static_cast<int>(syscall(SYS_memfd_create, "memprof", MFD_CLOEXEC))) {}
+  MemoryFile() : fd_(make_memory_file()) {}
   ~MemoryFile() {
     if (fd_ >= 0) ::close(fd_);
   }

@@ -11,12 +11,12 @@
 #include <cerrno>
 #include <cstdlib>
 #include <ctime>
-#include <fstream>
 #include <iterator>
 
 #include "memprof/console/console.h"
 #include "memprof/console/failure.h"
-#include "memprof/run/group_witness.h"
+#include "memprof/host/process/running_process.h"
+#include "memprof/host/watch/group_witness.h"
 
 namespace memprof::cli {
 namespace {
@@ -191,8 +191,7 @@ void ChildProcess::reap() {
   siginfo_t info;
   while (waitid(P_PID, static_cast<id_t>(pid_), &info, WEXITED | WNOWAIT) != 0 && errno == EINTR) {
   }
-  std::ifstream name("/proc/" + std::to_string(pid_) + "/comm");
-  std::getline(name, last_name_);
+  last_name_ = short_name_of(static_cast<uint64_t>(pid_));
   const SignalsBlocked blocked;
   for (const int signal : kForwarded) {
     struct sigaction before{};

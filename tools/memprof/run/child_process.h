@@ -22,7 +22,7 @@
 #include <utility>
 #include <vector>
 
-#include "memprof/run/group_witness.h"
+#include "memprof/host/watch/group_witness.h"
 
 namespace memprof::cli {
 

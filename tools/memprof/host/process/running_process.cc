@@ -190,8 +190,12 @@ std::string program_of(uint64_t pid) {
       name.compare(name.size() - deleted.size(), deleted.size(), deleted) == 0) {
     name.erase(name.size() - deleted.size());
   }
-  if (!error && !name.empty()) return name;
+  return !error && !name.empty() ? name : short_name_of(pid);
+}
+
+std::string short_name_of(uint64_t pid) {
   std::ifstream comm(proc_path(pid, "comm"));
+  std::string name;
   std::getline(comm, name);
   return name;
 }

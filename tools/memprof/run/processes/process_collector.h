@@ -23,7 +23,7 @@
 #include "memprof/host/process/arena_files.h"
 #include "memprof/host/process/roomy_thread.h"
 #include "memprof/run/processes/executed_programs.h"
-#include "memprof/run/processes/run_events.h"
+#include "memprof/host/watch/run_events.h"
 #include "memprof/run/processes/run_tally_file.h"
 #include "memprof/run/processes/unseen_processes.h"
 #include "profile/model/model.h"

@@ -21,8 +21,8 @@
 #include <utility>
 #include <vector>
 
-#include "memprof/run/processes/process_stat.h"
-#include "memprof/run/processes/recent_processes.h"
+#include "memprof/host/watch/process_stat.h"
+#include "memprof/host/watch/recent_processes.h"
 
 namespace memprof::cli {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "memprof/run/processes/recent_processes.h"
+#include "memprof/host/watch/recent_processes.h"
 
 #include <fcntl.h>
 #include <unistd.h>

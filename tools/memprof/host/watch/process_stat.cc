@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "memprof/run/processes/process_stat.h"
+#include "memprof/host/watch/process_stat.h"
 
 #include <fcntl.h>
 #include <unistd.h>

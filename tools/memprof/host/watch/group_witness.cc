@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "memprof/run/group_witness.h"
+#include "memprof/host/watch/group_witness.h"
 
 #include <fcntl.h>
 #include <poll.h>

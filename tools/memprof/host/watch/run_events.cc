@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "memprof/run/processes/run_events.h"
+#include "memprof/host/watch/run_events.h"
 
 #include <poll.h>
 #include <sys/epoll.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "memprof/run/processes/run_events.h"
+#include "memprof/host/watch/run_events.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+// What reading and writing files asks of the system beyond POSIX. Defined in a folder for each system.
+//
+// Threads: no state.
+#pragma once
+
+#include <string>
+
+namespace memprof::profile {
+
+// A descriptor, with close-on-exec, of the place that `path` names: for fstat(), and to be opened by
+// open_place(). Nothing is opened yet, so that a device or a pipe notices nothing. `follows`: the last part of the path
+// may be a symbolic link. -1: see errno.
+int find_place(const std::string& path, bool follows);
+
+// Opens what find_place() found, whatever has its name now, with `flags` of open(). -1: see errno (ENOENT: this system
+// cannot tell here).
+int open_place(int place, int flags);
+
+// The path of an open file, without symbolic links. Empty: unknown.
+std::string path_of_descriptor(int fd);
+
+// Gives the file `from` the name `to` if nothing has that name. Returns 0 or an errno; EINVAL or ENOSYS: the file system
+// cannot do both in one step.
+int rename_to_new_name(const char* from, const char* to);
+
+}  // namespace memprof::profile
