@@ -16,10 +16,12 @@
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace memprof::profile;
   try {
-    const auto profile = read_foreign({reinterpret_cast<const char*>(data), size}, "input");
-    if (!profile) return 0;
-    build_report(*profile);
-    read_pprof(write_pprof(*profile, {false}), "once");
+    const std::string_view bytes(reinterpret_cast<const char*>(data), size);
+    if (!is_foreign(bytes.substr(0, kForeignBeginning))) return 0;
+    constexpr uint64_t kMaxModelBytes = uint64_t{512} << 20;
+    const Profile profile = read_foreign(bytes, "input", kMaxModelBytes);
+    build_report(profile);
+    read_pprof(write_pprof(profile, {false}), "once");
   } catch (const Error&) {
     return 0;
   }

@@ -62,7 +62,7 @@ OS_HEADER = re.compile(
 # The command starts processes and asks the system of them (run, host), talks to a terminal, and opens files of others;
 # names come from files, a file is replaced as a whole, and a profile is read by descriptor: these use POSIX, never #ifdef.
 POSIX_ALLOWED = ["tools/memprof/attach", "tools/memprof/host", "tools/memprof/run", "tools/memprof/console", "tools/memprof/io",
-                 "src/profile/symbolize", "src/profile/files", "src/profile/pprof/pprof_reader.cc",
+                 "src/profile/symbolize", "src/profile/files", "src/profile/foreign/profile_bytes.cc",
                  "tools/memprof/serve/redirect_file.cc",  # a file for its user alone
                  "ffi/node/native/library.cc"]  # opens the library, whichever is there
 # What is Linux's alone stands where a system's answers are; so does a path below /proc.

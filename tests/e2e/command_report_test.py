@@ -214,8 +214,9 @@ class Report(e2e.Test):
         self.check_refused("/proc/self/mem")
 
     def test_bombs_take_little_memory(self):
-        """4 MB that unpack to 4 GB, of bytes that are no pprof file, and of fields that one could have."""
+        """4 MB that unpack to 4 GB, of bytes that are no pprof file, of fields that one could have, of a text's blanks."""
         for name, unit, said in (("zeros", bytes(1 << 26), "not a pprof profile"),
+                                 ("text", b"heap_v2/1\n" + b" " * (1 << 26), "gzip -dc FILE > FILE.pb"),
                                  ("strings", b"\x32\0" * (1 << 25), "gzip -dc FILE > FILE.pb")):
             member = gzip.compress(unit, 9)
             path = self.folder / name

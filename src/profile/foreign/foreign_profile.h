@@ -5,7 +5,8 @@
 // Failure: throws Error "NAME: what is wrong".
 #pragma once
 
-#include <optional>
+#include <cstddef>
+#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -13,10 +14,12 @@
 
 namespace memprof::profile {
 
-// Nothing: the bytes are of no such profile.
-std::optional<Profile> read_foreign(std::string_view data, const std::string& name);
+// How many bytes tell whether it is one.
+constexpr size_t kForeignBeginning = 64;
 
-// Nothing: it is another file, or cannot be read.
-std::optional<Profile> read_foreign_file(const std::string& path);
+bool is_foreign(std::string_view begin);
+
+// `max_model_bytes`: what the Profile may take, roughly.
+Profile read_foreign(std::string_view data, const std::string& name, uint64_t max_model_bytes);
 
 }  // namespace memprof::profile

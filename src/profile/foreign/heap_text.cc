@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "format/affixes.h"
+#include "profile/files/read_budget.h"
 #include "profile/model/error.h"
 #include "profile/model/metric.h"
 #include "profile/model/stack_sum.h"
@@ -93,7 +94,8 @@ std::optional<Values> read_values(Cursor* line) {
 
 class Reader {
  public:
-  Reader(std::string_view data, std::string name) : data_(data), name_(std::move(name)) {}
+  Reader(std::string_view data, std::string name, uint64_t max_model_bytes)
+      : data_(data), name_(std::move(name)), budget_(max_model_bytes) {}
 
   Profile read() {
     std::string_view line;
@@ -125,6 +127,14 @@ class Reader {
  private:
   [[noreturn]] void fail(const std::string& what) const {
     throw Error(fmt::format("{}:{}: {}", name_, line_number_, what));
+  }
+
+  void charge(uint64_t bytes) {
+    try {
+      budget_.charge(bytes);
+    } catch (const Error& error) {
+      fail(error.what());
+    }
   }
 
   // The next line that has something.
@@ -235,6 +245,7 @@ class Reader {
   }
 
   void add(const std::vector<uint64_t>& addresses, const Values& values) {
+    charge(sizeof(Stack) + ReadBudget::kHashEntryBytes + addresses.size() * sizeof(uint32_t));
     Stack stack;
     for (const uint64_t address : addresses) {
       if (address != 0) stack.locations.push_back(location(address - 1));
@@ -255,6 +266,7 @@ class Reader {
     const auto [known, is_new] =
         locations_.emplace(address, static_cast<uint32_t>(profile_.locations.size()));
     if (is_new) {
+      charge(sizeof(Location) + ReadBudget::kHashEntryBytes);
       Location location;
       location.address = address;
       profile_.locations.push_back(std::move(location));
@@ -281,6 +293,7 @@ class Reader {
       mapping.limit = *limit;
       mapping.file_offset = *offset;
       mapping.path = std::string(cursor.rest());
+      charge(sizeof(Mapping) + mapping.path.size());
       if (!mapping.path.empty()) profile_.mappings.push_back(std::move(mapping));
     }
     if (!profile_.mappings.empty()) {
@@ -325,6 +338,7 @@ class Reader {
 
   std::string_view data_;
   const std::string name_;
+  ReadBudget budget_;
   size_t at_ = 0;
   size_t before_ = 0;  // where the last line began
   size_t line_number_ = 0;
@@ -341,8 +355,8 @@ bool is_heap_text(std::string_view begin) {
   return begins_with(begin, kTcmalloc) || begins_with(begin, kJemalloc);
 }
 
-Profile read_heap_text(std::string_view data, const std::string& name) {
-  return Reader(data, name).read();
+Profile read_heap_text(std::string_view data, const std::string& name, uint64_t max_model_bytes) {
+  return Reader(data, name, max_model_bytes).read();
 }
 
 }  // namespace memprof::profile

@@ -10,6 +10,7 @@
 // Failure: throws Error "NAME:LINE: what is wrong".
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -19,7 +20,7 @@ namespace memprof::profile {
 
 bool is_heap_text(std::string_view begin);
 
-// `name` stands in messages.
-Profile read_heap_text(std::string_view data, const std::string& name);
+// `name` stands in messages.  `max_model_bytes`: what the Profile may take, roughly.
+Profile read_heap_text(std::string_view data, const std::string& name, uint64_t max_model_bytes = UINT64_MAX);
 
 }  // namespace memprof::profile

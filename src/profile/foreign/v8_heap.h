@@ -6,6 +6,7 @@
 // Failure: throws Error "NAME: what is wrong".
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -15,7 +16,7 @@ namespace memprof::profile {
 
 bool is_v8_heap(std::string_view begin);
 
-// `name` stands in messages.
-Profile read_v8_heap(std::string_view data, const std::string& name);
+// `name` stands in messages.  `max_model_bytes`: what the Profile may take, roughly.
+Profile read_v8_heap(std::string_view data, const std::string& name, uint64_t max_model_bytes = UINT64_MAX);
 
 }  // namespace memprof::profile

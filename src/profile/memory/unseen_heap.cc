@@ -39,7 +39,7 @@ constexpr RuntimeHeap kRuntimeHeaps[] = {
     {"ghc", "Haskell's heap", "+RTS -hT profiles it"},
     {"beam.smp", "Erlang's heap", "erlang:memory() says its parts"},
     {"clickhouse", "ClickHouse's allocator", "its table system.asynchronous_metrics has jemalloc's counts"},
-    {"_chdb", "ClickHouse's allocator", "its table system.asynchronous_metrics has jemalloc's counts"},
+    {"_chdb", "ClickHouse's allocator", ""},  // system.asynchronous_metrics is there in servers only
     {"libxul.so", "the heap of Firefox's JavaScript", "about:memory lists its objects"},
     {"libmozjs", "SpiderMonkey's heap", ""},
     {"chrome", "memory of Chromium's own allocators",

@@ -1,27 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "profile/pprof/pprof_reader.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
 #include <optional>
 #include <protozero/pbf_reader.hpp>
 #include <vector>
 
 #include "format/pprof/pprof_schema.h"
 #include "profile/files/gzip.h"
-#include "profile/files/protobuf_outline.h"
+#include "profile/files/read_budget.h"
+#include "profile/foreign/profile_bytes.h"
 #include "profile/foreign/sample_type.h"
 #include "profile/model/metric.h"
 #include "profile/names/place_names.h"
 #include "profile/pprof/pprof_fields.h"
 #include "profile/pprof/pprof_statistics.h"
 #include "profile/pprof/pprof_tables.h"
-#include "profile/pprof/read_budget.h"
 #include "profile/pprof/stack_folder.h"
 
 namespace memprof::profile {
@@ -280,75 +276,10 @@ class Reader {
   std::vector<int64_t> sample_values_;
 };
 
-// What a file that is no profile looks like, to help whoever gave the wrong one.
-const char* other_kind(std::string_view data) {
-  const auto begins = [data](std::string_view prefix) { return data.substr(0, prefix.size()) == prefix; };
-  if (begins("heap profile:") || begins("heap_v2/") || begins("--- heap")) {
-    return " (it looks like a heap profile of an allocator as text: give it as a file)";
-  }
-  if (begins("{") || begins("[")) {
-    return " (it looks like JSON)";
-  }
-  if (begins("\x7f"
-             "ELF")) {
-    return " (it is a program or library)";
-  }
-  return "";
-}
-
-constexpr uint64_t kUnpackedAlwaysAllowed = uint64_t{64} << 20;
-constexpr uint64_t kModelAlwaysAllowed = uint64_t{512} << 20;
-
-Error no_profile(const std::string& name, std::string_view begin) {
-  return Error(fmt::format("{}: not a pprof profile, or a truncated one{}", name, other_kind(begin)));
-}
-
-// What is no pprof file is refused by its first bytes, before a bomb has gone off.
-std::string unpack(std::string_view data, const std::string& name, const ReadOptions& options) {
-  const uint64_t by_ratio = std::max(kUnpackedAlwaysAllowed, data.size() * options.max_ratio);
-  const uint64_t max_bytes = std::min(options.max_decompressed_bytes, by_ratio);
-  ProtobufOutline outline(max_bytes);
-  std::string begin;
-  return gunzip(data, name, max_bytes, [&](std::string_view piece) {
-    if (begin.empty()) begin = piece.substr(0, 64);
-    if (!outline.take(piece)) throw no_profile(name, begin);
-  });
-}
-
-class Descriptor {
- public:
-  explicit Descriptor(int number) : number_(number) {}
-  ~Descriptor() {
-    if (number_ >= 0) {
-      ::close(number_);
-    }
-  }
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-
-  int number() const { return number_; }
-
- private:
-  int number_;
-};
-
-}  // namespace
-
-Profile read_pprof(std::string_view data, const std::string& name, const ReadOptions& options) {
-  if (data.empty()) {
-    throw Error(name + ": the file is empty");
-  }
-  const uint64_t model_by_ratio = std::max(kModelAlwaysAllowed, data.size() * options.max_model_ratio);
-  std::string unpacked;
-  if (is_gzip(data)) {
-    unpacked = unpack(data, name, options);
-    data = unpacked;
-    if (data.empty()) {
-      throw Error(name + ": the file is empty inside its gzip");
-    }
-  }
+Profile read_with_limit(std::string_view data, const std::string& name, uint64_t max_model_bytes,
+                        const ReadOptions& options) {
   try {
-    return Reader(data, std::min(options.max_model_bytes, model_by_ratio), options.sample_type).read();
+    return Reader(data, max_model_bytes, options.sample_type).read();
   } catch (const protozero::exception&) {
     throw no_profile(name, data);
   } catch (const Error& error) {
@@ -356,45 +287,21 @@ Profile read_pprof(std::string_view data, const std::string& name, const ReadOpt
   }
 }
 
-Profile read_pprof_from(int fd, const std::string& name, const ReadOptions& options) {
-  std::string data;
-  std::string buffer(size_t{1} << 18, '\0');
-  // Also of a file that is not packed the first wrong byte is the last that is read: /dev/zero has no end.
-  ProtobufOutline outline(options.max_decompressed_bytes);
-  size_t looked_at = 0;
-  for (;;) {
-    const ssize_t got = ::read(fd, buffer.data(), buffer.size());
-    if (got < 0 && errno == EINTR) {
-      continue;
-    }
-    if (got < 0) {
-      throw Error(fmt::format("{}: cannot read it: {}", name, std::strerror(errno)));
-    }
-    if (got == 0) {
-      break;
-    }
-    data.append(buffer, 0, static_cast<size_t>(got));
-    if (data.size() > options.max_decompressed_bytes) {
-      throw Error(fmt::format("{}: larger than {} bytes", name, options.max_decompressed_bytes));
-    }
-    constexpr size_t kMarkBytes = 2;  // which tell gzip
-    if (data.size() < kMarkBytes || is_gzip(data)) {
-      continue;
-    }
-    if (!outline.take(std::string_view(data).substr(looked_at))) {
-      throw no_profile(name, data);
-    }
-    looked_at = data.size();
+}  // namespace
+
+Profile read_pprof(std::string_view data, const std::string& name, const ReadOptions& options) {
+  if (!data.empty() && !is_gzip(data)) {
+    return read_with_limit(data, name, model_limit(options, data.size()), options);
   }
-  return read_pprof(data, name, options);
+  return read_unpacked_pprof(unpack_profile(std::string(data), name, options, Accept::kPprof), name, options);
+}
+
+Profile read_unpacked_pprof(const ProfileBytes& bytes, const std::string& name, const ReadOptions& options) {
+  return read_with_limit(bytes.data, name, model_limit(options, bytes.stored_bytes), options);
 }
 
 Profile read_pprof_file(const std::string& path, const ReadOptions& options) {
-  const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  if (file.number() < 0) {
-    throw Error(fmt::format("{}: cannot read it: {}", path, std::strerror(errno)));
-  }
-  return read_pprof_from(file.number(), path, options);
+  return read_unpacked_pprof(read_profile_bytes(path, options, Accept::kPprof), path, options);
 }
 
 }  // namespace memprof::profile

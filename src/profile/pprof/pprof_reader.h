@@ -11,27 +11,18 @@
 #include <string>
 #include <string_view>
 
+#include "profile/foreign/read_options.h"
 #include "profile/model/error.h"
 #include "profile/model/model.h"
 
 namespace memprof::profile {
 
-struct ReadOptions {
-  uint64_t max_decompressed_bytes = uint64_t{2} << 30;
-  // A gzip file may grow to this many times its size, or to 64 MiB where that is more.  Profiles have 2 to 10.
-  uint64_t max_ratio = 50;
-  // What the Profile may take, roughly: so many times the size of the file as it lies on the disk, or 512 MiB where that
-  // is more, and never more than max_model_bytes.
-  uint64_t max_model_ratio = 256;
-  uint64_t max_model_bytes = uint64_t{8} << 30;
-  std::string sample_type = {};  // this one alone is read, by its unit; empty: those that are of memory
-};
-
 // `name` stands in messages: the file's name as the user gave it.
 Profile read_pprof(std::string_view data, const std::string& name, const ReadOptions& options = {});
 
-// All that a descriptor has, such as standard input.
-Profile read_pprof_from(int fd, const std::string& name, const ReadOptions& options = {});
+struct ProfileBytes;
+// Of bytes that are out of gzip already.
+Profile read_unpacked_pprof(const ProfileBytes& bytes, const std::string& name, const ReadOptions& options);
 
 Profile read_pprof_file(const std::string& path, const ReadOptions& options = {});
 

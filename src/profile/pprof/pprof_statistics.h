@@ -16,9 +16,9 @@
 #include <unordered_map>
 #include <vector>
 
+#include "profile/files/read_budget.h"
 #include "profile/model/model.h"
 #include "profile/pprof/packed_statistics.h"
-#include "profile/pprof/read_budget.h"
 
 namespace memprof::profile {
 

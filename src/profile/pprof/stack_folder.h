@@ -11,8 +11,8 @@
 #include <unordered_map>
 #include <vector>
 
+#include "profile/files/read_budget.h"
 #include "profile/model/model.h"
-#include "profile/pprof/read_budget.h"
 
 namespace memprof::profile {
 

@@ -94,6 +94,18 @@ TEST(UnseenHeap, HasTheNameOfItsRuntime) {
   EXPECT_EQ("", of({"server"}, ResidentRuntime::kNone, true).way_out) << "they were recorded";
 }
 
+// By the names that the programs and libraries of these have, and what each of them has to say of its memory.
+TEST(UnseenHeap, HasAWayOutThatItsRuntimeHas) {
+  EXPECT_THAT(of({"dart"}).way_out, HasSubstr("Dart DevTools"));
+  EXPECT_THAT(of({"qemu-system-x86_64"}).way_out, HasSubstr("-m"));
+  EXPECT_THAT(of({"mariadbd"}).way_out, HasSubstr("SHOW ENGINE INNODB STATUS"));
+  EXPECT_THAT(of({"chromium"}).way_out, HasSubstr("chrome://tracing"));
+  EXPECT_THAT(of({"clickhouse-server"}).way_out, HasSubstr("system.asynchronous_metrics"));
+  const UnseenHeap chdb = of({"python3.11", "/venv/lib/python3.11/site-packages/chdb/_chdb.abi3.so"});
+  EXPECT_EQ("ClickHouse's allocator", chdb.owner);
+  EXPECT_EQ("", chdb.way_out) << "it has no table of that name: it is no server";
+}
+
 TEST(UnseenHeap, OfAProcessWithoutASample) {
   EXPECT_EQ("", unsampled_memory_text(15 * kMiB, "luajit"));
   EXPECT_EQ(

@@ -55,7 +55,7 @@ class Merge {
 
   void add(const std::string& path) {
     std::error_code missing;
-    if (!std::filesystem::exists(path, missing)) {
+    if (path != "-" && !std::filesystem::exists(path, missing)) {
       throw Failure(path + ": cannot read it: " + error_text(missing ? missing.value() : ENOENT));
     }
     profile::Profile profile;

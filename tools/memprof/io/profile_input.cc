@@ -12,8 +12,8 @@
 #include "memprof/console/console.h"
 #include "memprof/console/failure.h"
 #include "memprof/io/arena_profile.h"
-#include "profile/foreign/foreign_profile.h"
 #include "profile/model/metric.h"
+#include "profile/pprof/input/any_profile.h"
 #include "profile/pprof/pprof_reader.h"
 #include "profile/series/series_choice.h"
 #include "profile/series/series_file.h"
@@ -139,20 +139,33 @@ profile::Profile SeriesLooks::look(size_t index) {
   return profile;
 }
 
+namespace {
+
+// A pipe has each byte once.
+profile::Profile read_standard_input(const profile::ReadOptions& options) {
+  static bool was_read = false;
+  if (std::exchange(was_read, true)) {
+    throw Failure("-: standard input can be read once; give one of the profiles as a file");
+  }
+  return profile::read_any_from(STDIN_FILENO, "standard input", options);
+}
+
+}  // namespace
+
 profile::Profile read_profile(const std::string& path) {
+  if (path == "-") return read_standard_input({});
   if (auto look = look_of_series(path)) return std::move(*look);
   if (is_arena_path(path)) return profile::read_pprof(read_arena(without_links(path)).pprof.view(), path);
-  if (auto foreign = profile::read_foreign_file(path)) return std::move(*foreign);
-  return profile::read_pprof_file(path);
+  return profile::read_any_file(path);
 }
 
 profile::Profile load_profile(const std::string& path, AskServers ask_servers,
                               const std::string& sample_type) {
   profile::ReadOptions options;
   options.sample_type = sample_type;
-  profile::Profile profile = path == "-" ? profile::read_pprof_from(STDIN_FILENO, "standard input", options)
-                             : !sample_type.empty() ? profile::read_pprof_file(path, options)
-                                                    : read_profile(path);
+  profile::Profile profile = sample_type.empty() ? read_profile(path)
+                             : path == "-"       ? read_standard_input(options)
+                                                 : profile::read_any_file(path, options);
   add_names(profile, ask_servers);
   return profile;
 }

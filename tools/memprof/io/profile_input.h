@@ -39,11 +39,11 @@ class SeriesLooks {
   AskServers ask_servers_;
 };
 
-// Without names for what has none.  `path` may be the arena of a process, or a series: its last look then, or
+// Without names for what has none.  `path` may be `-`, standard input (once), the arena of a process, or a series: its last look then, or
 // with FILE@MOMENT (profile/series/series_moment.h) the one of that moment; which one is printed.
 profile::Profile read_profile(const std::string& path);
 
-// `path` may be `-`, standard input, or the arena of a process.  Warnings are printed.
+// The same, with names.  Warnings are printed.
 // `sample_type`: of a pprof file by others only this one (--sample-type); empty: those that are of memory.
 profile::Profile load_profile(const std::string& path, AskServers ask_servers,
                               const std::string& sample_type = "");
