@@ -219,7 +219,8 @@ void ProcessCollector::collect(const ArenaFile& file, bool still_runs) {
       left.commit();
       process.start_ns = facts.start_ns;
       process.has_ended = facts.has_ended;
-      add(std::make_shared<LeftProfile>(map_profile(process.path), file.path), std::move(process));
+      const auto profile = std::make_shared<LeftProfile>(map_profile(process.path), file.path);
+      add(profile, std::move(process));
     } catch (const std::exception& error) {
       add_unreadable(error);
     }
