@@ -146,6 +146,14 @@ void AtomicFile::write(std::string_view data) {
   }
 }
 
+Sink AtomicFile::sink() {
+  return {[](void* context, const void* data, size_t size) {
+            static_cast<AtomicFile*>(context)->write({static_cast<const char*>(data), size});
+            return true;
+          },
+          this};
+}
+
 void AtomicFile::commit() {
   const int closed = ::close(fd_);
   const int close_error = errno;

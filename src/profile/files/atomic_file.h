@@ -13,6 +13,7 @@
 #include <string>
 #include <string_view>
 
+#include "format/sink.h"
 #include "profile/model/error.h"
 
 namespace memprof::profile {
@@ -27,6 +28,10 @@ class AtomicFile {
   AtomicFile& operator=(const AtomicFile&) = delete;
 
   void write(std::string_view data);
+  // The same for a writer in pieces.
+  Sink sink();
+  // For who writes by himself: only that, and before commit().
+  int fd() const { return fd_; }
   void commit();
 
  private:

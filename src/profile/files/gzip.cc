@@ -39,6 +39,14 @@ class Inflater {
 
 }  // namespace
 
+Sink sink_to(std::string& text) {
+  return {[](void* context, const void* data, size_t size) {
+            static_cast<std::string*>(context)->append(static_cast<const char*>(data), size);
+            return true;
+          },
+          &text};
+}
+
 bool is_gzip(std::string_view data) {
   return data.substr(0, 2) == "\x1f\x8b";
 }
@@ -106,27 +114,58 @@ std::string gunzip(std::string_view data, const std::string& name, uint64_t max_
   }
 }
 
-std::string gzip(std::string_view data) {
-  z_stream stream{};
-  constexpr int kMemoryLevel = 8;  // zlib's default
-  if (deflateInit2(&stream, Z_DEFAULT_COMPRESSION, Z_DEFLATED, MAX_WBITS + kGzipFormat, kMemoryLevel,
-                   Z_DEFAULT_STRATEGY) != Z_OK) {
-    throw Error("zlib: no memory");
+struct GzipPacker::Stream {
+  Stream() {
+    constexpr int kMemoryLevel = 8;  // zlib's default
+    if (deflateInit2(&zlib, Z_DEFAULT_COMPRESSION, Z_DEFLATED, MAX_WBITS + kGzipFormat, kMemoryLevel,
+                     Z_DEFAULT_STRATEGY) != Z_OK) {
+      throw Error("zlib: no memory");
+    }
   }
-  std::string out;
-  std::string buffer(kPieceBytes, '\0');
+  ~Stream() { deflateEnd(&zlib); }
+  Stream(const Stream&) = delete;
+  Stream& operator=(const Stream&) = delete;
+
+  z_stream zlib{};
+  std::string buffer = std::string(kPieceBytes, '\0');
+};
+
+GzipPacker::GzipPacker(const Sink& to) : stream_(std::make_unique<Stream>()), to_(to) {}
+
+GzipPacker::~GzipPacker() = default;
+
+bool GzipPacker::write(void* context, const void* data, size_t size) {
+  return static_cast<GzipPacker*>(context)->put({static_cast<const char*>(data), size}, false);
+}
+
+bool GzipPacker::finish() {
+  return put({}, true);
+}
+
+bool GzipPacker::put(std::string_view data, bool is_last) {
+  z_stream& zlib = stream_->zlib;
+  std::string& buffer = stream_->buffer;
   int status = Z_OK;
-  while (status != Z_STREAM_END) {
-    stream.next_in = input_of(data);
+  do {
+    zlib.next_in = input_of(data);
     const uInt given = piece(data.size());
-    stream.avail_in = given;
-    stream.next_out = reinterpret_cast<Bytef*>(buffer.data());
-    stream.avail_out = static_cast<uInt>(buffer.size());
-    status = deflate(&stream, given == data.size() ? Z_FINISH : Z_NO_FLUSH);
-    data.remove_prefix(given - stream.avail_in);
-    out.append(buffer, 0, buffer.size() - stream.avail_out);
-  }
-  deflateEnd(&stream);
+    zlib.avail_in = given;
+    zlib.next_out = reinterpret_cast<Bytef*>(buffer.data());
+    zlib.avail_out = static_cast<uInt>(buffer.size());
+    status = deflate(&zlib, is_last && given == data.size() ? Z_FINISH : Z_NO_FLUSH);
+    data.remove_prefix(given - zlib.avail_in);
+    const size_t made = buffer.size() - zlib.avail_out;
+    if (made != 0 && !to_.write(to_.context, buffer.data(), made)) return false;
+  } while (is_last ? status != Z_STREAM_END : !data.empty() || zlib.avail_out == 0);
+  return true;
+}
+
+std::string gzip(std::string_view data) {
+  std::string out;
+  GzipPacker packer(sink_to(out));
+  const Sink sink = packer.sink();
+  static_cast<void>(sink.write(sink.context, data.data(), data.size()));
+  static_cast<void>(packer.finish());
   return out;
 }
 

@@ -7,12 +7,17 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <string>
 #include <string_view>
 
+#include "format/sink.h"
 #include "profile/model/error.h"
 
 namespace memprof::profile {
+
+// Appends what it takes to the text.
+Sink sink_to(std::string& text);
 
 bool is_gzip(std::string_view data);
 
@@ -23,5 +28,27 @@ std::string gunzip(std::string_view data, const std::string& name, uint64_t max_
 
 // The same bytes each time: no time stamp and no file name.
 std::string gzip(std::string_view data);
+
+// The same, of data that come piece by piece.
+class GzipPacker {
+ public:
+  explicit GzipPacker(const Sink& to);
+  ~GzipPacker();
+  GzipPacker(const GzipPacker&) = delete;
+  GzipPacker& operator=(const GzipPacker&) = delete;
+
+  Sink sink() { return {write, this}; }
+  // After the last piece.  false: the sink did not take all of it.
+  bool finish();
+
+ private:
+  struct Stream;
+
+  static bool write(void* context, const void* data, size_t size);
+  bool put(std::string_view data, bool is_last);
+
+  std::unique_ptr<Stream> stream_;
+  Sink to_;
+};
 
 }  // namespace memprof::profile

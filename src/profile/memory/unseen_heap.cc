@@ -127,9 +127,14 @@ UnseenHeap find_unseen_heap(const ProfileFacts& facts, const ResidentMemory& res
 
 UnseenHeap unseen_heap(const Profile& profile) {
   if (!profile.from_memprof) return {};
-  const auto has = [&](Metric metric) { return profile.has_metric[static_cast<size_t>(metric)]; };
   Accumulator sum;
   for (const Stack& stack : profile.stacks) sum.add(stack);
+  return unseen_heap(profile, sum);
+}
+
+UnseenHeap unseen_heap(const Profile& profile, const Accumulator& sum) {
+  if (!profile.from_memprof) return {};
+  const auto has = [&](Metric metric) { return profile.has_metric[static_cast<size_t>(metric)]; };
   const double blocks =
       std::max(sum.estimate(Metric::kPeakSpace).high, sum.estimate(Metric::kInuseSpace).high);
   std::vector<std::string> files{profile.program};

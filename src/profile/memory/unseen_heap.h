@@ -11,6 +11,7 @@
 
 #include "format/profile_facts.h"
 #include "format/resident.h"
+#include "profile/model/estimate.h"
 #include "profile/model/model.h"
 
 namespace memprof::profile {
@@ -39,6 +40,8 @@ UnseenHeap find_unseen_heap(const ProfileFacts& facts, const ResidentMemory& res
                             const std::vector<std::string>& files, bool has_mappings, bool has_js);
 // Of a whole profile.
 UnseenHeap unseen_heap(const Profile& profile);
+// The same where the sum of its stacks is known.
+UnseenHeap unseen_heap(const Profile& profile, const Accumulator& sum);
 
 // What a process had in memory of which nothing was sampled, code and files included, as nothing more is known: "96.7 MiB in
 // memory, code and files included (LuaJIT's heap is not malloc's; WAY OUT)".  Empty: it is little.

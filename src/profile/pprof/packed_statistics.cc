@@ -203,21 +203,20 @@ class Packer {
   ByteWriter out_;
 };
 
-bool are_told_apart(const std::vector<IdentifiedStatistics>& stacks, unsigned bits) {
-  for (size_t i = 1; i < stacks.size(); ++i) {
-    if (stacks[i].id != stacks[i - 1].id &&
-        short_id(stacks[i].id, bits) == short_id(stacks[i - 1].id, bits)) {
+bool are_told_apart(const std::vector<uint64_t>& ids, unsigned bits) {
+  for (size_t i = 1; i < ids.size(); ++i) {
+    if (ids[i] != ids[i - 1] && short_id(ids[i], bits) == short_id(ids[i - 1], bits)) {
       return false;
     }
   }
   return true;
 }
 
-unsigned bits_for(const std::vector<IdentifiedStatistics>& stacks) {
+unsigned bits_for(const std::vector<uint64_t>& ids) {
   constexpr unsigned kOneInAMillion = 20;
   unsigned bits = kOneInAMillion;
-  while (bits < kAllBits && stacks.size() >> (bits - kOneInAMillion) != 0) ++bits;
-  while (bits < kAllBits && !are_told_apart(stacks, bits)) bits = std::min(bits + 4, kAllBits);
+  while (bits < kAllBits && ids.size() >> (bits - kOneInAMillion) != 0) ++bits;
+  while (bits < kAllBits && !are_told_apart(ids, bits)) bits = std::min(bits + 4, kAllBits);
   return bits;
 }
 
@@ -279,14 +278,26 @@ StackStatistics as_packed(const Stack& stack, uint64_t rate_bytes) {
 }
 
 std::vector<std::string> pack_statistics(std::vector<IdentifiedStatistics> stacks, uint64_t rate_bytes) {
-  std::vector<std::string> comments;
-  if (stacks.empty()) return comments;
   std::sort(stacks.begin(), stacks.end(),
             [](const IdentifiedStatistics& a, const IdentifiedStatistics& b) { return a.id < b.id; });
-  const unsigned bits = bits_for(stacks);
+  std::vector<uint64_t> ids;
+  ids.reserve(stacks.size());
+  for (const IdentifiedStatistics& stack : stacks) ids.push_back(stack.id);
+  return pack_statistics(ids, [&](size_t i) { return std::move(stacks[i].statistics); }, rate_bytes);
+}
+
+std::vector<std::string> pack_statistics(const std::vector<uint64_t>& ids,
+                                         const std::function<StackStatistics(size_t)>& statistics_of,
+                                         uint64_t rate_bytes) {
+  std::vector<std::string> comments;
+  const unsigned bits = bits_for(ids);
+  std::vector<IdentifiedStatistics> part;
   // Parts of what fits in one comment where stacks are of the usual kind.
-  for (size_t i = 0; i < stacks.size(); i += kMaxStacks) {
-    pack(&stacks[i], std::min<size_t>(kMaxStacks, stacks.size() - i), bits, rate_bytes, &comments);
+  for (size_t i = 0; i < ids.size(); ++i) {
+    part.push_back({ids[i], statistics_of(i)});
+    if (part.size() < kMaxStacks && i + 1 < ids.size()) continue;
+    pack(part.data(), part.size(), bits, rate_bytes, &comments);
+    part.clear();
   }
   return comments;
 }

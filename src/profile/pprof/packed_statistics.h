@@ -46,6 +46,12 @@ StackStatistics as_packed(const Stack& stack, uint64_t rate_bytes);
 // The comments.  The statistics are as_packed().
 std::vector<std::string> pack_statistics(std::vector<IdentifiedStatistics> stacks, uint64_t rate_bytes);
 
+// The same of so many that they are made only when it is their turn.  `ids` ascend, each of them once; statistics_of(i) are
+// those of ids[i], and asked for once, in order.
+std::vector<std::string> pack_statistics(const std::vector<uint64_t>& ids,
+                                         const std::function<StackStatistics(size_t)>& statistics_of,
+                                         uint64_t rate_bytes);
+
 // The bits of an id that a comment has.
 uint64_t short_id(uint64_t id, unsigned bits);
 

@@ -107,6 +107,34 @@ std::optional<LiveGroup> live_group(const LabeledValues& part, uint64_t period, 
 
 }  // namespace
 
+std::optional<IdentifiedStatistics> statistics_from_comment(std::string_view text) {
+  const auto stack_text = after(kStackComment, text);
+  if (!stack_text) return std::nullopt;
+  CommentFields fields(*stack_text);
+  IdentifiedStatistics stack;
+  stack.id = fields.hex("id");
+  const uint64_t walk = fields.decimal("walk");
+  StackStatistics& facts = stack.statistics;
+  facts.allocated = totals_of(fields, kAllocatedKeys);
+  facts.freed.samples = fields.decimal("fn");
+  facts.freed.size_bytes = fields.decimal("fs");
+  // Negative where live samples stand for more than they did at first, and little was freed.
+  facts.freed.weight_bytes = fields.signed_real("fwb");
+  facts.freed.weight_count = fields.signed_real("fwc");
+  facts.lifetime_ns = fields.real("life");
+  facts.lifetimes = fields.lifetimes("lt");
+  facts.births = fields.births("lb");
+  facts.load_births = fields.births("lo");
+  if (fields.has(kPeakKeys.samples)) {
+    facts.peak = totals_of(fields, kPeakKeys);
+  }
+  if (!fields.ok() || !is_plausible(facts.allocated) || !is_plausible(facts.peak) || walk >= kWalkReasons) {
+    return std::nullopt;
+  }
+  facts.walk = static_cast<Walk>(walk);
+  return stack;
+}
+
 void StatisticsReader::comment(std::string_view text, Profile& profile) {
   if (const auto fields_text = after(kProfileComment, text)) {
     CommentFields fields(*fields_text);
@@ -142,29 +170,8 @@ void StatisticsReader::comment(std::string_view text, Profile& profile) {
                      fields.decimal_or_0(keys.stacks), keys.name != nullptr ? fields.text(keys.name) : ""};
     }
     combine_runtimes(profile.runtimes, runtimes);
-  } else if (const auto stack_text = after(kStackComment, text)) {
-    CommentFields fields(*stack_text);
-    const uint64_t id = fields.hex("id");
-    const uint64_t walk = fields.decimal("walk");
-    StackStatistics facts;
-    facts.allocated = totals_of(fields, kAllocatedKeys);
-    facts.freed.samples = fields.decimal("fn");
-    facts.freed.size_bytes = fields.decimal("fs");
-    // Negative where live samples stand for more than they did at first, and little was freed.
-    facts.freed.weight_bytes = fields.signed_real("fwb");
-    facts.freed.weight_count = fields.signed_real("fwc");
-    facts.lifetime_ns = fields.real("life");
-    facts.lifetimes = fields.lifetimes("lt");
-    facts.births = fields.births("lb");
-    facts.load_births = fields.births("lo");
-    if (fields.has(kPeakKeys.samples)) {
-      facts.peak = totals_of(fields, kPeakKeys);
-    }
-    if (!fields.ok() || !is_plausible(facts.allocated) || !is_plausible(facts.peak) || walk >= kWalkReasons) {
-      return;
-    }
-    facts.walk = static_cast<Walk>(walk);
-    add(id, facts, &stacks_);
+  } else if (after(kStackComment, text)) {
+    if (const auto stack = statistics_from_comment(text)) add(stack->id, stack->statistics, &stacks_);
   } else if (const auto line_text = after(kCommandLineComment, text)) {
     profile.command_line = CommentFields(*line_text).text("text");
   } else if (const auto part_text = after(kToldApartComment, text)) {
@@ -198,9 +205,6 @@ void StatisticsReader::comment(std::string_view text, Profile& profile) {
   }
 }
 
-namespace {
-
-// A merge of profiles, or stacks that differ only in why their walk ended.
 void add_statistics(const StackStatistics& more, StackStatistics* sum) {
   add_totals(more.allocated, &sum->allocated);
   add_totals(more.freed, &sum->freed);
@@ -209,8 +213,6 @@ void add_statistics(const StackStatistics& more, StackStatistics* sum) {
   add_lifetimes(more.lifetimes, &sum->lifetimes);
   add_all_births(more, sum);
 }
-
-}  // namespace
 
 void StatisticsReader::add(uint64_t id, const StackStatistics& statistics, Known* known) {
   const auto [place, is_new] = known->emplace(id, statistics);

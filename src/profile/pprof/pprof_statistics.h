@@ -22,6 +22,12 @@
 
 namespace memprof::profile {
 
+// What a "#memprof.stack" comment says; nothing: the text is none, or damaged.
+std::optional<IdentifiedStatistics> statistics_from_comment(std::string_view text);
+
+// A merge of profiles, or stacks that differ only in why their walk ended.
+void add_statistics(const StackStatistics& more, StackStatistics* sum);
+
 class StatisticsReader {
  public:
   // `budget`: for what comments make it hold; nullptr: there is no limit.

@@ -17,6 +17,7 @@
 #include "profile/model/estimate.h"
 #include "profile/model/mapped.h"
 #include "profile/model/metric.h"
+#include "profile/model/name_evidence.h"
 #include "profile/names/place_names.h"
 #include "profile/pprof/packed_statistics.h"
 #include "profile/pprof/pprof_statistics.h"
@@ -28,47 +29,41 @@ namespace {
 namespace field = schema::profile_field;
 using wire::Message;
 
-bool append_to_string(void* context, const void* data, size_t size) {
-  static_cast<std::string*>(context)->append(static_cast<const char*>(data), size);
-  return true;
-}
-
 int64_t to_integer(double value) {
   constexpr double kLimit = 0x1p62;
   return std::llround(std::fmin(std::fmax(value, -kLimit), kLimit));
 }
 
-// What the lines of a mapping's locations really tell.
-struct Evidence {
-  bool functions = false;
-  bool filenames = false;
-  bool line_numbers = false;
-  bool inline_frames = false;
-};
-
 class Writer {
  public:
-  Writer(const Profile& profile, const PprofWriteOptions& options)
+  Writer(const Profile& profile, const PprofWriteOptions& options, const Sink& to,
+         const WrittenSamples* samples)
       : profile_(profile),
         options_(options),
+        samples_(samples),
         buffer_(size_t{256} << 10),
-        output_(buffer_.data(), buffer_.size(), Sink{append_to_string, &bytes_}) {
+        output_(buffer_.data(), buffer_.size(), to) {
     if (options.names_places && profile.from_memprof) places_ = place_functions(profile);
   }
 
-  std::string write() {
-    for (const char* text : schema::kFixedStrings) {
-      string(text);
+  void write() {
+    if (samples_ != nullptr) {
+      for (const std::string_view text : samples_->strings) add_string(text);
+    } else {
+      for (const char* text : schema::kFixedStrings) string(text);
     }
     choose_metrics();
     write_header();
     write_mappings();
     write_functions();
     write_locations();
-    write_samples();
+    if (samples_ != nullptr) {
+      output_.raw(samples_->fields.data(), samples_->fields.size());
+    } else {
+      write_samples();
+    }
     write_comments();
     output_.flush();
-    return std::move(bytes_);
   }
 
  private:
@@ -76,11 +71,15 @@ class Writer {
 
   // Index of a text in the string table, into which it goes when it is new.
   uint32_t string(std::string_view text) {
-    const auto [known, is_new] = strings_.emplace(text, static_cast<uint32_t>(strings_.size()));
-    if (is_new) {
-      output_.bytes_field(field::kStringTable, text.data(), text.size());
-    }
-    return known->second;
+    const auto known = strings_.find(text);
+    return known != strings_.end() ? known->second : add_string(text);
+  }
+
+  // Of equal ones the first is found again.
+  uint32_t add_string(std::string_view text) {
+    output_.bytes_field(field::kStringTable, text.data(), text.size());
+    strings_.emplace(text, next_string_);
+    return next_string_++;
   }
 
   // Exact statistics need all four; a profile by others keeps the sample types it had.
@@ -147,25 +146,8 @@ class Writer {
     output_.field(field::kDefaultSampleType, default_type);
   }
 
-  std::vector<Evidence> gather_evidence() const {
-    std::vector<Evidence> evidence(profile_.mappings.size());
-    for (const Location& location : profile_.locations) {
-      if (location.mapping >= evidence.size()) {
-        continue;
-      }
-      Evidence& of_mapping = evidence[location.mapping];
-      of_mapping.inline_frames |= location.lines.size() > 1;
-      for (const Line& line : location.lines) {
-        of_mapping.functions = true;
-        of_mapping.filenames |= !profile_.functions[line.function].filename.empty();
-        of_mapping.line_numbers |= line.line != 0;
-      }
-    }
-    return evidence;
-  }
-
   void write_mappings() {
-    const std::vector<Evidence> evidence = gather_evidence();
+    const std::vector<NameEvidence> evidence = name_evidence(profile_);
     for (size_t i = 0; i < profile_.mappings.size(); ++i) {
       const Mapping& mapping = profile_.mappings[i];
       // Another writer's flags are passed through: they can say "tried, and there was nothing".
@@ -356,6 +338,12 @@ class Writer {
       write_comment_of([&](CommentText& text) { resident_comment(text, profile_.resident); });
     if (profile_.load.is_known())
       write_comment_of([&](CommentText& text) { load_comment(text, profile_.load); });
+    for (const std::string& comment : samples_ != nullptr ? samples_->comments() : comments_of_stacks()) {
+      write_comment(comment);
+    }
+  }
+
+  std::vector<std::string> comments_of_stacks() const {
     const std::vector<uint64_t> ids = stack_ids(profile_);
     std::vector<IdentifiedStatistics> stacks;
     for (size_t i = 0; i < profile_.stacks.size(); ++i) {
@@ -365,9 +353,7 @@ class Writer {
       }
       stacks.push_back({ids[i], as_packed(stack, profile_.rate_bytes)});
     }
-    for (const std::string& comment : pack_statistics(std::move(stacks), profile_.rate_bytes)) {
-      write_comment(comment);
-    }
+    return pack_statistics(std::move(stacks), profile_.rate_bytes);
   }
 
   void write_comment(std::string_view text) {
@@ -377,11 +363,12 @@ class Writer {
 
   const Profile& profile_;
   const PprofWriteOptions options_;
-  std::string bytes_;
+  const WrittenSamples* const samples_;
   std::vector<uint8_t> buffer_;
   std::vector<Function> places_;  // by location; nothing: they get no names
   wire::Output output_;
   std::unordered_map<std::string_view, uint32_t> strings_;
+  uint32_t next_string_ = 0;
   std::deque<std::string> kept_;  // texts that strings_ points into
   std::array<bool, kMetricCount> has_metric_{};
   std::vector<uint32_t> ids_;
@@ -389,9 +376,21 @@ class Writer {
 
 }  // namespace
 
+void write_pprof(const Profile& profile, const PprofWriteOptions& options, const Sink& to,
+                 const WrittenSamples* samples) {
+  if (!options.gzip) {
+    Writer(profile, options, to, samples).write();
+    return;
+  }
+  GzipPacker packer(to);
+  Writer(profile, options, packer.sink(), samples).write();
+  static_cast<void>(packer.finish());
+}
+
 std::string write_pprof(const Profile& profile, const PprofWriteOptions& options) {
-  std::string bytes = Writer(profile, options).write();
-  return options.gzip ? gzip(bytes) : bytes;
+  std::string bytes;
+  write_pprof(profile, options, sink_to(bytes));
+  return bytes;
 }
 
 }  // namespace memprof::profile

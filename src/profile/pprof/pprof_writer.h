@@ -5,9 +5,13 @@
 // Threads: no state.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <vector>
 
+#include "format/sink.h"
 #include "profile/model/model.h"
 
 namespace memprof::profile {
@@ -21,5 +25,18 @@ struct PprofWriteOptions {
 };
 
 std::string write_pprof(const Profile& profile, const PprofWriteOptions& options = {});
+
+// Samples that stand somewhere already, as a profile that memprof wrote has them, and that are written as they are.
+struct WrittenSamples {
+  std::vector<std::string_view> strings;  // the first of the table, in order: labels have their indices
+  std::string_view fields;                // all of the samples
+  std::function<std::vector<std::string>()> comments;  // what says of their stacks
+};
+
+// In pieces, so that it is never whole in memory.  `samples`: in place of those of the profile's stacks; the profile has
+// none then, but all sample types and locations.
+// Failure: what the sink throws; where it refuses, the rest is not written.
+void write_pprof(const Profile& profile, const PprofWriteOptions& options, const Sink& to,
+                 const WrittenSamples* samples = nullptr);
 
 }  // namespace memprof::profile

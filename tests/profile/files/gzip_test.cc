@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <random>
 
 namespace memprof::profile {
@@ -73,6 +74,27 @@ TEST(Gzip, each_piece_is_looked_at_and_what_throws_ends_it) {
   };
   EXPECT_THROW(gunzip(gzip(text), "x", kPlenty, refuse), Error);
   EXPECT_EQ(pieces, 1u);
+}
+
+TEST(Gzip, pieces_become_the_same_bytes) {
+  const std::string text = random_text(size_t{1} << 20) + std::string(size_t{1} << 20, 'x');
+  for (const size_t piece : {size_t{1} << 21, size_t{100000}, size_t{1000}}) {
+    std::string packed;
+    GzipPacker packer(sink_to(packed));
+    const Sink sink = packer.sink();
+    for (size_t at = 0; at < text.size(); at += piece) {
+      EXPECT_TRUE(sink.write(sink.context, text.data() + at, std::min(piece, text.size() - at)));
+    }
+    EXPECT_TRUE(packer.finish());
+    EXPECT_TRUE(packed == gzip(text)) << piece;
+  }
+}
+
+TEST(Gzip, a_sink_that_refuses_ends_it) {
+  const std::string text = random_text(size_t{4} << 20);
+  GzipPacker packer({[](void*, const void*, size_t) { return false; }, nullptr});
+  const Sink sink = packer.sink();
+  EXPECT_FALSE(sink.write(sink.context, text.data(), text.size()) && packer.finish());
 }
 
 TEST(Gzip, what_a_file_says_of_its_size_is_no_more_than_a_hint) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "memprof/io/arena_profile.h"
 
+#include <fcntl.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -22,23 +23,23 @@ struct FreeSnapshot {
   void operator()(memprof_snapshot* snapshot) const { memprof_free_snapshot(snapshot); }
 };
 
-class MemoryFile {
+class File {
  public:
-  MemoryFile() : fd_(make_memory_file()) {}
-  ~MemoryFile() {
+  explicit File(int fd) : fd_(fd) {}
+  ~File() {
     if (fd_ >= 0) ::close(fd_);
   }
-  MemoryFile(const MemoryFile&) = delete;
-  MemoryFile& operator=(const MemoryFile&) = delete;
+  File(const File&) = delete;
+  File& operator=(const File&) = delete;
 
   int fd() const { return fd_; }
 
   // Mapped, not copied: of a large arena it is hundreds of megabytes.  Nothing: it cannot be mapped.
-  std::optional<ProfileBytes> content() const {
+  std::optional<ProfileBytes> content(int flags) const {
     const off_t size = lseek(fd_, 0, SEEK_END);
     if (size <= 0) return std::nullopt;
     const auto bytes = static_cast<size_t>(size);
-    void* const pages = mmap(nullptr, bytes, PROT_READ, MAP_PRIVATE | MAP_POPULATE, fd_, 0);
+    void* const pages = mmap(nullptr, bytes, PROT_READ, MAP_PRIVATE | flags, fd_, 0);
     if (pages == MAP_FAILED) return std::nullopt;
     return ProfileBytes(pages, bytes);
   }
@@ -76,22 +77,33 @@ ProfileBytes::~ProfileBytes() {
   if (pages_ != nullptr) munmap(const_cast<void*>(pages_), size_);
 }
 
-ArenaContent read_arena(const std::string& path, ResidentReads* resident) {
+ProfileBytes map_profile(const std::string& path) {
+  const File file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  std::optional<ProfileBytes> content;
+  if (file.fd() >= 0) content = file.content(0);
+  if (!content) throw profile::Error(path + ": cannot read it: " + error_text(errno));
+  return std::move(*content);
+}
+
+ArenaFacts write_arena(const std::string& path, int fd, ResidentReads* resident) {
   memprof_snapshot* opened = nullptr;
   if (const int error = memprof_snapshot_open(path.c_str(), &opened); error != MEMPROF_OK) fail(path, error);
   const std::unique_ptr<memprof_snapshot, FreeSnapshot> snapshot(opened);
   memprof_snapshot_info info{};
   info.struct_size = sizeof(info);
   int error = memprof_snapshot_get_info(opened, &info);
-  const MemoryFile file;
   if (error == MEMPROF_OK && info.end_ns == 0 && resident != nullptr) read_resident(opened, resident);
-  if (error == MEMPROF_OK) {
-    error = file.fd() >= 0 ? memprof_snapshot_write_fd(opened, file.fd()) : MEMPROF_ERR_SYSTEM;
-  }
+  if (error == MEMPROF_OK) error = fd >= 0 ? memprof_snapshot_write_fd(opened, fd) : MEMPROF_ERR_SYSTEM;
   if (error != MEMPROF_OK) fail(path, error);
-  std::optional<ProfileBytes> content = file.content();
+  return {info.end_ns != 0, info.start_ns};
+}
+
+ArenaContent read_arena(const std::string& path, ResidentReads* resident) {
+  const File file(make_memory_file());
+  const ArenaFacts facts = write_arena(path, file.fd(), resident);
+  std::optional<ProfileBytes> content = file.content(MAP_POPULATE);
   if (!content) fail(path, MEMPROF_ERR_NO_MEMORY);
-  return {std::move(*content), info.end_ns != 0, info.start_ns};
+  return {facts, std::move(*content)};
 }
 
 bool is_arena_path(const std::string& path) {

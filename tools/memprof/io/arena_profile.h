@@ -40,10 +40,16 @@ class ProfileBytes {
   size_t size_ = 0;
 };
 
-struct ArenaContent {
-  ProfileBytes pprof;      // without names
+// What a file has.  Nobody may make the file shorter.
+ProfileBytes map_profile(const std::string& path);
+
+struct ArenaFacts {
   bool has_ended = false;  // the process came to its end by itself
   uint64_t start_ns = 0;   // when it was made, on a clock of the machine
+};
+
+struct ArenaContent : ArenaFacts {
+  ProfileBytes pprof;  // without names
 };
 
 // Reads of what a running process has in memory.  Of a large one they take time, while it may have to wait for them:
@@ -56,6 +62,8 @@ struct ResidentReads {
 
 // `resident`: with what its process has in memory, if that is due; nullptr: without.
 ArenaContent read_arena(const std::string& path, ResidentReads* resident = nullptr);
+// The same into a file, which it is written to as it is made.
+ArenaFacts write_arena(const std::string& path, int fd, ResidentReads* resident = nullptr);
 
 // Whether the file is called as arenas are.
 bool is_arena_path(const std::string& path);

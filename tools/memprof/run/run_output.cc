@@ -2,13 +2,16 @@
 #include "memprof/run/run_output.h"
 
 #include <algorithm>
+#include <memory>
 #include <set>
 
 #include "format/pprof/pprof_name.h"
 #include "memprof/console/console.h"
+#include "memprof/io/arena_profile.h"
 #include "memprof/io/path_pattern.h"
 #include "memprof/io/profile_input.h"
 #include "memprof/io/profile_output.h"
+#include "memprof/run/processes/left_profile.h"
 #include "profile/compare/merge.h"
 #include "profile/memory/unseen_heap.h"
 #include "profile/model/estimate.h"
@@ -131,6 +134,14 @@ bool write_merged(const std::vector<RunOutput>& outputs, const RunOptions& optio
   return true;
 }
 
+// What is still in memory of the process that was collected last; of others what their files have.
+std::shared_ptr<LeftProfile> left_by(const ProcessProfile& process) {
+  if (process.profile) return process.profile;
+  // A file that its process wrote itself may be anybody's.
+  if (process.start_ns == 0) return std::make_shared<LeftProfile>(profile::read_pprof_file(process.path));
+  return std::make_shared<LeftProfile>(map_profile(process.path), process.path);
+}
+
 // Which to look at first: that of the program that was started (which comes first), but not of a wrapper, or of a
 // server's master, where another process held clearly more.
 const RunOutput& to_look_at(const std::vector<RunOutput>& outputs, const RunOutput& largest) {
@@ -245,33 +256,31 @@ bool write_outputs(const std::vector<RunOutput>& outputs, const RunOptions& opti
                    TemporaryFolder& folder) {
   profile::SharedNames names;
   if (!options.raw) {
-    for (const RunOutput& output : outputs) {
-      if (output.process.profile) {
-        names.add(*output.process.profile);
-      } else {
-        names.add(profile::read_pprof_file(output.process.path));
-      }
-    }
+    for (const RunOutput& output : outputs) names.add(left_by(output.process)->profile());
     add_names(names, options.ask_servers ? AskServers::kYes : AskServers::kNo);
   }
-  const auto named = [&](const RunOutput& output) {
-    profile::Profile profile = output.process.profile ? std::move(*output.process.profile)
-                                                      : profile::read_pprof_file(output.process.path);
+  const auto set_names = [&](const RunOutput& output, profile::Profile& profile) {
     names.apply(profile);
     profile.told_apart = output.told_apart;
     // The library asks at peaks and at the end: of a program that was ended by a signal it does not know the most.
     profile.max_resident_bytes = std::max(profile.max_resident_bytes, output.process.max_resident_bytes);
-    return profile;
   };
-  if (options.merge) return write_merged(outputs, options, missing, folder, named);
+  if (options.merge) {
+    return write_merged(outputs, options, missing, folder, [&](const RunOutput& output) {
+      profile::Profile profile = profile::read_pprof_file(output.process.path);
+      set_names(output, profile);
+      return profile;
+    });
+  }
   std::vector<RunOutput> written;
   for (const RunOutput& output : outputs) {
     try {
-      profile::Profile profile = named(output);
-      if (&output == outputs.data()) note_missing(missing, &profile);
-      write_profile(profile, output.path, options.force);
+      const std::shared_ptr<LeftProfile> left = left_by(output.process);
+      set_names(output, left->profile());
+      if (&output == outputs.data()) note_missing(missing, &left->profile());
+      const std::string unseen_heap = profile::unseen_heap_text(left->write(output.path, options.force));
       written.push_back(output);
-      written.back().unseen_heap = profile::unseen_heap_text(profile::unseen_heap(profile));
+      written.back().unseen_heap = unseen_heap;
     } catch (const profile::Error& error) {
       // What the program left is whole: it need not run again.
       folder.keep();

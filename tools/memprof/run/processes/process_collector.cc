@@ -15,9 +15,7 @@
 #include "memprof/io/arena_profile.h"
 #include "memprof/io/profile_input.h"
 #include "profile/files/atomic_file.h"
-#include "profile/model/estimate.h"
 #include "profile/pprof/pprof_reader.h"
-#include "profile/pprof/pprof_writer.h"
 
 namespace memprof::cli {
 namespace {
@@ -120,10 +118,10 @@ Collected ProcessCollector::finish() {
     if (entry->path().extension() == kSuffix && is_plain_file(path) &&
         std::find(known.begin(), known.end(), path) == known.end()) {
       try {
-        for (ProcessProfile& other : collected_.processes) other.profile.reset();
+        forget_last();
         ProcessProfile process;
         process.path = path;
-        add(profile::read_pprof_file(path), "", std::move(process));
+        add(std::make_shared<LeftProfile>(profile::read_pprof_file(path)), std::move(process));
       } catch (const std::exception& reason) {
         add_unreadable(reason);
       }
@@ -215,12 +213,14 @@ void ProcessCollector::collect(const ArenaFile& file, bool still_runs) {
     process.pid_namespace = file.pid_namespace;
     process.still_runs = still_runs;
     try {
-      // One profile at a time is in memory.
-      for (ProcessProfile& other : collected_.processes) other.profile.reset();
-      const ArenaContent content = read_arena(file.path);
-      process.start_ns = content.start_ns;
-      process.has_ended = content.has_ended;
-      add(profile::read_pprof(content.pprof.view(), file.path), content.pprof.view(), std::move(process));
+      forget_last();
+      profile::AtomicFile left(process.path, profile::IfExists::kReplace);
+      const ArenaFacts facts = write_arena(file.path, left.fd());
+      left.commit();
+      process.start_ns = facts.start_ns;
+      process.has_ended = facts.has_ended;
+      const auto profile = std::make_shared<LeftProfile>(map_profile(process.path), file.path);
+      add(profile, std::move(process));
     } catch (const std::exception& error) {
       add_unreadable(error);
     }
@@ -232,28 +232,27 @@ void ProcessCollector::add_unreadable(const std::exception& reason) {
   if (collected_.unreadable++ == 0) collected_.unreadable_why = reason.what();
 }
 
-void ProcessCollector::add(profile::Profile profile, std::string_view pprof, ProcessProfile process) {
+void ProcessCollector::forget_last() {
+  for (ProcessProfile& process : collected_.processes) process.profile.reset();
+}
+
+void ProcessCollector::add(const std::shared_ptr<LeftProfile>& left, ProcessProfile process) {
+  const profile::Profile& profile = left->profile();
   const size_t functions = profile.functions.size();
-  add_jit_names(profile);
-  profile::PprofWriteOptions options;
-  options.gzip = false;
-  const bool has_more = profile.functions.size() != functions;
-  if (has_more || !pprof.empty()) {
-    const std::string named = has_more ? profile::write_pprof(profile, options) : "";
-    profile::write_file_atomically(process.path, has_more ? std::string_view(named) : pprof,
-                                   profile::IfExists::kReplace);
-  }
+  add_jit_names(left->profile());
+  // These names vanish with the process.
+  if (profile.functions.size() != functions) static_cast<void>(left->write(process.path, true));
   process.program = profile.program;
   process.command_line = profile.command_line;
   process.pid = profile.pid;
   process.samples = profile.samples;
-  process.has_mappings = profile::estimated_total(profile, profile::Metric::kMappedObjects) > 0;
+  process.has_mappings = left->total(profile::Metric::kMappedObjects) > 0;
   process.dropped_samples = profile.dropped_samples;
   process.rate_bytes = profile.rate_bytes;
-  process.peak_bytes = profile::estimated_total(profile, profile::Metric::kPeakSpace);
-  process.live_bytes = profile::estimated_total(profile, profile::Metric::kInuseSpace);
-  process.allocated_bytes = profile::estimated_total(profile, profile::Metric::kAllocSpace);
-  process.profile = std::make_shared<profile::Profile>(std::move(profile));
+  process.peak_bytes = left->total(profile::Metric::kPeakSpace);
+  process.live_bytes = left->total(profile::Metric::kInuseSpace);
+  process.allocated_bytes = left->total(profile::Metric::kAllocSpace);
+  process.profile = left;
   collected_.processes.push_back(std::move(process));
 }
 

@@ -17,13 +17,13 @@
 #include <memory>
 #include <set>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "memprof/host/process/arena_files.h"
 #include "memprof/host/process/roomy_thread.h"
-#include "memprof/run/processes/executed_programs.h"
 #include "memprof/host/watch/run_events.h"
+#include "memprof/run/processes/executed_programs.h"
+#include "memprof/run/processes/left_profile.h"
 #include "memprof/run/processes/run_tally_file.h"
 #include "memprof/run/processes/unseen_processes.h"
 #include "profile/model/model.h"
@@ -49,7 +49,7 @@ struct ProcessProfile {
   bool still_runs = false;          // it outlived the run
   // What `path` has: of the process that was collected last, which mostly is the only one, so that it is read once.  Who
   // needs it takes it.
-  std::shared_ptr<profile::Profile> profile;
+  std::shared_ptr<LeftProfile> profile;
   bool has_ended = true;  // false: killed, or it became another program without the library, or it still runs
 
   // A profile that shows nothing.
@@ -108,8 +108,10 @@ class ProcessCollector {
   void take_unseen();
   bool is_overruled_by_profile(const UnseenProcess& unseen) const;
   void add_unreadable(const std::exception& reason);
-  // `pprof` is written to process.path; empty: it is there already.
-  void add(profile::Profile profile, std::string_view pprof, ProcessProfile process);
+  // What process.path has.
+  void add(const std::shared_ptr<LeftProfile>& left, ProcessProfile process);
+  // One profile at a time is in memory.
+  void forget_last();
 
   const std::string arenas_;
   const std::string profiles_;
