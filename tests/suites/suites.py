@@ -3,7 +3,7 @@
 """Runs the test suites of other projects without memprof and with it (modes.py), and compares them test by test.
 
 usage: suites.py FOLDER [SUITE...]      (./dev suites sets the environment; SUITE: cpython, sqlite, redis, node, programs,
-                                         cpython=PYTHON, node=NODE)
+                                         python_programs, cpython=PYTHON, node=NODE, python_programs=PYTHON)
        suites.py --self-test            plants differences, which must be found
 
 cpython=PYTHON: with that interpreter, preloaded at rate 0 and 4k, its objects and stacks included.
@@ -27,9 +27,9 @@ import time
 
 import modes
 
-SUITES = ("cpython", "sqlite", "redis", "node", "programs")
+SUITES = ("cpython", "sqlite", "redis", "node", "programs", "python_programs")
 # Those that any interpreter can run, and which is taken where none is named; None: the suite's own.
-INTERPRETERS = {"cpython": None, "node": "node"}
+INTERPRETERS = {"cpython": None, "node": "node", "python_programs": "/usr/bin/python3"}
 REPEATS = 3
 KINDS = ("passed", "Ok", "skipped", "failure", "error", "failed")
 
@@ -211,7 +211,7 @@ def main():
         folder = pathlib.Path(sys.argv[1]).resolve() / name
         folder.mkdir(parents=True, exist_ok=True)
         shutil.rmtree(folder / "profiles", ignore_errors=True)
-        failures += compare(suite, folder)
+        failures += suite.check(folder) if hasattr(suite, "check") else compare(suite, folder)
     print(f"{failures} failures")
     sys.exit(failures != 0)
 
