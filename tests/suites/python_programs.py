@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Programs of the kinds that users of Python write (python/*.py), with wheels of PyPI as they are: are the first rows of
+"""Programs of the kinds that users of Python write (python/*/*.py), with wheels of PyPI as they are: are the first rows of
 `memprof report` theirs, are the bytes right, and what does memray say of the same program?
 
 Each program says at its end how many bytes its functions keep, by name (None: only the run at rate 0 knows it). It has
@@ -296,11 +296,11 @@ class With:
     def check(self, folder):
         """The number of failures."""
         folder = folder.resolve()
-        for path in SOURCE.iterdir():
+        for path in SOURCE.rglob("*.*"):
             shutil.copy(path, folder)
         environment = Environment(self.python, folder)
         chosen = [n.strip() for n in os.environ.get("MEMPROF_SUITES_PROGRAMS", "").split(",") if n.strip()]
-        programs = [Program(path) for path in sorted(SOURCE.glob("*.py")) if path.name != "memray_rows.py"]
+        programs = [Program(path) for path in sorted(SOURCE.glob("*/*.py"), key=lambda path: path.name)]
         failures, covered, judged = 0, [], []
         for program in programs:
             if chosen and program.name not in chosen:

@@ -13,7 +13,8 @@ class Index {
   // A node has two pointers; the text is outside of it.
   size_t bytes() const {
     size_t sum = 0;
-    for (const std::string& name : names_) sum += sizeof(std::string) + 2 * sizeof(void*) + name.capacity() + 1;
+    for (const std::string& name : names_)
+      sum += sizeof(std::string) + 2 * sizeof(void*) + name.capacity() + 1;
     return sum;
   }
 
