@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <functional>
 #include <protozero/pbf_reader.hpp>
 #include <protozero/pbf_writer.hpp>
 
@@ -235,8 +236,10 @@ class PassingReader {
       if (!id) return false;
       result_.comments_.emplace_back(*id, text);
     }
-    std::stable_sort(result_.comments_.begin(), result_.comments_.end(),
-                     [](const auto& a, const auto& b) { return a.first < b.first; });
+    // All are views of one file: those of one id stay in its order.
+    std::sort(result_.comments_.begin(), result_.comments_.end(), [](const auto& a, const auto& b) {
+      return a.first != b.first ? a.first < b.first : std::less<>()(a.second.data(), b.second.data());
+    });
     return true;
   }
 
