@@ -849,7 +849,7 @@ MEMPROF_API int memprof_snapshot_get_memory(const memprof_snapshot* snapshot, me
 MEMPROF_API const char* memprof_snapshot_program(const memprof_snapshot* snapshot);
 
 /* The arrays of a snapshot.  *count (which may be NULL) becomes the number of elements.  The pointer is never
- * NULL for a valid snapshot, even when *count is 0.
+ * NULL for a valid snapshot, even when *count is 0; only frames and frame_modules are, where memory is short.
  *   records  ordered by stack_id, then size_bytes, then rate_bytes
  *   stacks   index = stack_id
  *   peaks    index = stack_id: what was live when the heap was at its highest since memprof_init or

@@ -259,7 +259,7 @@ void TableSweep::forget_or_mark(uint64_t* frames, uint32_t count, bool is_held) 
     if (kept == frame) {
       mark_frame(frame);
     } else {
-      __atomic_store_n(frames + i, kept, __ATOMIC_RELAXED);
+      store_once(frames + i, kept);
     }
   }
 }

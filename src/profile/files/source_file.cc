@@ -125,8 +125,8 @@ std::optional<SourceFile> read_source_file(const std::string& path, const Source
   }
   if (size > max_bytes) return std::nullopt;
   text.resize(size);
-  constexpr uint64_t kSecond_ns = 1'000'000'000;
-  source.changed_unix_ns = static_cast<uint64_t>(status.st_mtim.tv_sec) * kSecond_ns +
+  constexpr uint64_t kSecondNs = 1'000'000'000;
+  source.changed_unix_ns = static_cast<uint64_t>(status.st_mtim.tv_sec) * kSecondNs +
                            static_cast<uint64_t>(status.st_mtim.tv_nsec);
   return source;
 }

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -49,8 +50,11 @@ class Reader final : public nlohmann::json_sax<Json> {
 
   bool string(string_t& value) override {
     if (skipped_ != 0 || in_.empty() || in_.back() != In::kFrame) return other();
-    if (key_ == "functionName") frame_.function = std::move(value);
-    if (key_ == "url") frame_.file = std::move(value);
+    if (key_ == "functionName") {
+      frame_.function = std::move(value);
+    } else if (key_ == "url") {
+      frame_.file = std::move(value);
+    }
     return true;
   }
   bool key(string_t& value) override {
@@ -161,7 +165,8 @@ class Reader final : public nlohmann::json_sax<Json> {
   bool number(double value, bool is_whole) {
     if (skipped_ != 0 || in_.empty()) return true;
     if (in_.back() == In::kNode && key_ == "selfSize") {
-      if (!(value >= 0 && value < 1e18)) fail("a node whose selfSize is below zero, or too large");
+      if (std::isnan(value) || value < 0 || value >= 1e18)
+        fail("a node whose selfSize is below zero, or too large");
       nodes_[open_.back()].bytes = value;
     } else if (in_.back() == In::kFrame) {
       constexpr double kMaxLine = INT32_MAX;

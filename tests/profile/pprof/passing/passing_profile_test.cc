@@ -108,7 +108,8 @@ TEST_F(PassingProfileTest, no_sample_at_all) {
   raw_.live.clear();
   raw_.stacks.clear();
   raw_.point();
-  auto passing = PassingProfile::read(write_raw(raw_.profile), "x");
+  const std::string bytes = write_raw(raw_.profile);
+  auto passing = PassingProfile::read(bytes, "x");
   ASSERT_TRUE(passing);
   EXPECT_EQ(passing->profile().program, "my server 100%");
   EXPECT_TRUE(read_pprof(write(*passing, true), "x").stacks.empty());
