@@ -39,8 +39,9 @@ class SeriesLooks {
   AskServers ask_servers_;
 };
 
-// Without names for what has none.  `path` may be `-`, standard input (once), the arena of a process, or a series: its last look then, or
-// with FILE@MOMENT (profile/series/series_moment.h) the one of that moment; which one is printed.
+// Without names for what has none.  `path` may be `-`, standard input (once), the arena of a process, or a
+// series: its last look then, or with FILE@MOMENT (profile/series/series_moment.h) the one of that moment;
+// which one is printed.
 profile::Profile read_profile(const std::string& path);
 
 // The same, with names.  Warnings are printed.
