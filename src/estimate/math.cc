@@ -107,6 +107,11 @@ double exp_minus_one(double x) {
   return r.k == 0 ? r.exp_minus_one : (scale - 1) + scale * r.exp_minus_one;
 }
 
+double missed_beside(double points) {
+  constexpr double kMostPoints = 700;  // e^709 is the largest double
+  return 1 / exp_minus_one(points < kMostPoints ? points : kMostPoints);
+}
+
 double log_one_plus(double x) {
   const double sum = 1 + x;
   // What rounding took from the sum is put back by the ratio.

@@ -22,6 +22,10 @@ double exponential(double x);
 double exp_minus_one(double x);
 // ln (1 + x) for x > -1, without cancellation near 0.
 double log_one_plus(double x);
+// (1-p)/p of a sampling probability p = 1 - e^(-points), the blocks that one sample stands for beside itself: 1/(e^points - 1). Not 0 for any
+// number of points, so that sums of samples keep the rate that they were drawn with; beyond 700 points it is that of 700,
+// from which a rate follows that is too large.
+double missed_beside(double points);
 // base^exponent for base > 0.
 double power(double base, double exponent);
 double cube_root(double x);  // of x > 0

@@ -109,7 +109,11 @@ Totals younger_totals(const Totals& allocated, const Lifetime* lifetimes, uint64
   const auto size = static_cast<double>(sum.size_bytes);
   const double missed_count = sum.weight_count - samples;
   const double missed_bytes = sum.weight_bytes - size;
-  if (sum.samples == 0 || !(missed_count > 0)) {
+  if (sum.samples == 0) return sum;
+  if (!(missed_count > 0)) {
+    // Large blocks: what remains to be said is the rate that they were sampled at.
+    sum.max_missed_bytes = allocated.max_missed_bytes;
+    sum.max_missed_count = allocated.max_missed_count;
     return sum;
   }
   const auto share = [](double part, double whole) { return part < whole ? part / whole : 1.0; };

@@ -129,6 +129,17 @@ TEST(Math, ExponentialsAndLogarithmsAreThoseOfLibm) {
   EXPECT_EQ(0, log_one_plus(0));
 }
 
+TEST(Math, WhatASampleStandsForBesideItselfIsNeverNothing) {
+  for (double points = 1e-9; points < 700; points *= 1.01) {
+    ASSERT_LE(relative_error(missed_beside(points), 1 / std::expm1(static_cast<long double>(points))), 1e-13)
+        << points;
+  }
+  for (const double points : {700.0, 710.0, 1e6, HUGE_VAL}) {
+    EXPECT_EQ(missed_beside(700), missed_beside(points));
+    EXPECT_NEAR(700, log_one_plus(1 / missed_beside(points)), 1e-9);
+  }
+}
+
 TEST(Math, TheNormalDistributionIsRightInBothTails) {
   for (double z = -37; z <= 9; z += 0.01) {
     const long double expected = std::erfc(-static_cast<long double>(z) / std::sqrt(2.0L)) / 2;

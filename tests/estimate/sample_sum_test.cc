@@ -9,6 +9,8 @@
 #include <string>
 #include <vector>
 
+#include "estimate/math.h"
+
 namespace memprof::sample_sum_test {
 namespace {
 
@@ -30,8 +32,8 @@ SampleTotals totals_of(double size, double n) {
   t.weight_count = n / p;
   t.variance_bytes = n * (1 - p) * size * size / p / p;
   t.variance_count = n * (1 - p) / p / p;
-  t.max_missed_bytes = (1 - p) * size / p;
-  t.max_missed_count = (1 - p) / p;
+  t.max_missed_count = missed_beside(size / kRate);
+  t.max_missed_bytes = size * t.max_missed_count;
   return t;
 }
 
@@ -65,6 +67,24 @@ TEST(SampleSum, TotalsOfOneSizeSayWhatItsSamplesSay) {
   EXPECT_NEAR(samples.bytes().low, totals.bytes().low, 1e-5 * totals.bytes().low);
   EXPECT_NEAR(samples.bytes().high, totals.bytes().high, 1e-5 * totals.bytes().high);
   EXPECT_NEAR(samples.blocks().high, totals.blocks().high, 1e-5 * totals.blocks().high);
+}
+
+// In doubles nothing is missed of 37 R and more; the rate is known all the same.
+TEST(SampleSum, TotalsOfOneLargeBlockKeepTheirRate) {
+  for (const double points : {2.0, 20.0, 30.0, 36.0, 37.0, 40.0, 300.0, 699.0}) {
+    const double size = points * kRate;
+    SampleSum sample, totals;
+    sample.add(static_cast<uint64_t>(size), kRate, 1);
+    totals.add(totals_of(size, 1));
+    EXPECT_GT(totals.bytes().high, size + 3 * kRate) << points;
+    EXPECT_NEAR(sample.bytes().high - size, totals.bytes().high - size, 1e-3 * kRate) << points;
+    EXPECT_NEAR(sample.blocks().high, totals.blocks().high, 1e-3 * kRate / 16) << points;
+  }
+  // Beyond 700 R the rate is taken for larger than it is: no interval is too narrow.
+  SampleSum totals;
+  totals.add(totals_of(1e4 * kRate, 1));
+  EXPECT_GT(totals.bytes().high, 1e4 * kRate + 3 * kRate);
+  EXPECT_LT(totals.bytes().high, 1.01 * 1e4 * kRate);
 }
 
 TEST(SampleSum, OrderAndPartsDoNotMatter) {

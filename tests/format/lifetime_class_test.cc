@@ -85,5 +85,16 @@ TEST(YoungerTotals, OfSeveralSizesHaveAShareOfTheVariance) {
   EXPECT_EQ(49.0, young.max_missed_count);
 }
 
+// Nothing is missed of blocks of many R; their sums say the rate all the same.
+TEST(YoungerTotals, OfLargeBlocksKeepTheirRate) {
+  const Sums all{3, 300000, 300000, 3, 0, 0, 1e-20, 1e-25};
+  const Lifetime classes[] = {{0, 3, 2, 200000, 200000, 2}};
+  const Sums young = younger_totals(all, classes, 1, 5);
+  EXPECT_EQ(200000.0, young.weight_bytes);
+  EXPECT_EQ(0.0, young.variance_bytes);
+  EXPECT_EQ(1e-20, young.max_missed_bytes);
+  EXPECT_EQ(1e-25, young.max_missed_count);
+}
+
 }  // namespace
 }  // namespace memprof::lifetime_class_test

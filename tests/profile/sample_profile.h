@@ -9,6 +9,7 @@
 
 #include "profile/model/estimate.h"
 #include "profile/model/model.h"
+#include "profile/model/sample_kind.h"
 
 namespace memprof::profile {
 
@@ -17,7 +18,8 @@ inline constexpr uint64_t kTestRate = 524288;
 // Adds `samples` samples of one size to totals, as the engine does.
 template <typename AnyTotals>
 void add_samples(AnyTotals& totals, uint64_t size, uint64_t samples, uint64_t rate = kTestRate) {
-  const double probability = sampling_probability(size, rate);
+  const SampleKind kind{size, rate};
+  const double probability = kind.probability();
   const double count = 1 / probability;
   const double bytes = static_cast<double>(size) / probability;
   for (uint64_t i = 0; i < samples; ++i) {
@@ -27,8 +29,8 @@ void add_samples(AnyTotals& totals, uint64_t size, uint64_t samples, uint64_t ra
     totals.weight_bytes += bytes;
     totals.variance_count += (1 - probability) * count * count;
     totals.variance_bytes += (1 - probability) * bytes * bytes;
-    totals.max_missed_count = std::max(totals.max_missed_count, (1 - probability) * count);
-    totals.max_missed_bytes = std::max(totals.max_missed_bytes, (1 - probability) * bytes);
+    totals.max_missed_count = std::max(totals.max_missed_count, kind.missed());
+    totals.max_missed_bytes = std::max(totals.max_missed_bytes, static_cast<double>(size) * kind.missed());
   }
 }
 

@@ -44,15 +44,16 @@ bool is_moment_of_records(const PeakState& peak, const Ending& ending, uint64_t 
 }
 
 void add_sample(const SnapshotRecord& record, SnapshotTotals* sum) {
-  const double missed = 1.0 - weigh(record.size_bytes, record.rate_bytes).probability;
+  const Weight weight = weigh(record.size_bytes, record.rate_bytes);
+  const double missed = 1.0 - weight.probability;
   ++sum->samples;
   sum->size_bytes += record.size_bytes;
   sum->weight_bytes += record.weight_bytes;
   sum->weight_count += record.weight_count;
   sum->variance_bytes += missed * record.weight_bytes * record.weight_bytes;
   sum->variance_count += missed * record.weight_count * record.weight_count;
-  sum->max_missed_bytes = std::max(sum->max_missed_bytes, missed * record.weight_bytes);
-  sum->max_missed_count = std::max(sum->max_missed_count, missed * record.weight_count);
+  sum->max_missed_bytes = std::max(sum->max_missed_bytes, weight.missed_bytes());
+  sum->max_missed_count = std::max(sum->max_missed_count, weight.missed);
 }
 
 void take_out(uint64_t size_bytes, const Weight& weight, SnapshotTotals* sum) {

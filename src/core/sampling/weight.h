@@ -23,6 +23,9 @@ struct Weight {
   double probability;
   double count;  // blocks that the sample stands for
   double bytes;
+  double missed;  // blocks beside itself: (1-p)/p, without cancellation; never 0 at a rate above 1
+
+  double missed_bytes() const { return missed * (bytes * probability); }
 };
 
 Weight weigh(uint64_t size_bytes, uint64_t rate_bytes);

@@ -126,11 +126,11 @@ void PeakTable::count_in(uint32_t stack, uint64_t size_bytes, const Weight& w) c
   const double missed = 1.0 - w.probability;
   memprof::add(peak.now.weight_bytes, w.bytes);
   memprof::add(peak.now.weight_count, w.count);
-  if (missed > 0.0) {
+  if (w.missed > 0.0) {
     memprof::add(peak.now.variance_bytes, missed * w.bytes * w.bytes);
     memprof::add(peak.now.variance_count, missed * w.count * w.count);
-    raise(peak.max_missed_bytes, missed * w.bytes);
-    raise(peak.max_missed_count, missed * w.count);
+    raise(peak.max_missed_bytes, w.missed_bytes());
+    raise(peak.max_missed_count, w.missed);
   }
   count(peak.now.size_bytes, size_bytes);
   count(peak.now.samples);

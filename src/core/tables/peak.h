@@ -42,7 +42,7 @@ struct alignas(64) StackPeak {
   std::atomic<uint64_t> claimed_climb;  // who changes it (compare-exchange) makes the copy of that climb
   std::atomic<uint64_t> copied_climb;   // `copy` is whole (release; readers acquire)
   PeakSums copy;
-  std::atomic<double> max_missed_bytes;  // of all samples so far: largest (1-p) w
+  std::atomic<double> max_missed_bytes;  // of all samples so far: largest Weight::missed_bytes()
   std::atomic<double> max_missed_count;
 };
 static_assert(sizeof(StackPeak) == 128);

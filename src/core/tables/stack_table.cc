@@ -241,11 +241,11 @@ void StackTable::add_allocated(uint32_t id, uint64_t size_bytes, const Weight& w
   StackEntry& e = entries_[id];
   add_totals(&e.allocated, size_bytes, weight);
   const double missed = 1.0 - weight.probability;
-  if (missed > 0.0) {
+  if (weight.missed > 0.0) {
     add(e.variance_bytes, missed * weight.bytes * weight.bytes);
     add(e.variance_count, missed * weight.count * weight.count);
-    raise(e.max_missed_bytes, missed * weight.bytes);
-    raise(e.max_missed_count, missed * weight.count);
+    raise(e.max_missed_bytes, weight.missed_bytes());
+    raise(e.max_missed_count, weight.missed);
   }
 }
 
@@ -296,8 +296,8 @@ void StackTable::replace_weight(uint32_t id, const Weight& before, const Weight&
   const double missed = 1.0 - now.probability;
   add(e.variance_bytes, missed * now.bytes * now.bytes - was_missed * before.bytes * before.bytes);
   add(e.variance_count, missed * now.count * now.count - was_missed * before.count * before.count);
-  raise(e.max_missed_bytes, missed * now.bytes);
-  raise(e.max_missed_count, missed * now.count);
+  raise(e.max_missed_bytes, now.missed_bytes());
+  raise(e.max_missed_count, now.missed);
 }
 
 uint64_t StackTable::frame(const StackEntry& e, uint32_t i) const {

@@ -75,7 +75,7 @@ struct alignas(64) StackEntry {
 
   alignas(64) std::atomic<double> variance_bytes;  // sum of (1-p) w^2
   std::atomic<double> variance_count;
-  std::atomic<double> max_missed_bytes;  // largest (1-p) w
+  std::atomic<double> max_missed_bytes;  // largest Weight::missed_bytes()
   std::atomic<double> max_missed_count;
   std::atomic<uint32_t> seen;       // samples, low half, when it was last looked at for folding
   std::atomic<uint32_t> folded_to;  // who got the sums of the stack that was here before

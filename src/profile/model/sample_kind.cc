@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "estimate/math.h"
 #include "profile/model/estimate.h"
 
 namespace memprof::profile {
@@ -18,13 +19,20 @@ bool are_of_kind(const Totals& totals, const SampleKind& kind) {
   const double blocks = samples / kind.probability();
   return is_near(totals.weight_count, blocks) &&
          is_near(totals.weight_bytes, blocks * static_cast<double>(kind.size_bytes)) &&
-         std::abs(totals.max_missed_count * samples - (blocks - samples)) <= 1e-6 * (blocks - samples);
+         std::abs(totals.max_missed_count - kind.missed()) <= 1e-6 * kind.missed();
 }
 
 }  // namespace
 
 double SampleKind::probability() const {
   return sampling_probability(size_bytes, rate_bytes) / static_cast<double>(share);
+}
+
+double SampleKind::missed() const {
+  if (rate_bytes <= 1) return static_cast<double>(share) - 1;
+  const uint64_t clock_bytes = std::max<uint64_t>(size_bytes, 1);
+  const double beside = missed_beside(static_cast<double>(clock_bytes) / static_cast<double>(rate_bytes));
+  return static_cast<double>(share - 1) + static_cast<double>(share) * beside;
 }
 
 std::optional<SampleKind> kind_of(const Totals& totals, uint64_t rate_bytes) {
@@ -47,7 +55,7 @@ Totals totals_of(const SampleKind& kind, uint64_t samples) {
   totals.weight_bytes = totals.weight_count * size;
   totals.variance_count = totals.weight_count * (1 - p) / p;
   totals.variance_bytes = totals.variance_count * size * size;
-  totals.max_missed_count = samples == 0 ? 0 : (1 - p) / p;
+  totals.max_missed_count = samples == 0 ? 0 : kind.missed();
   totals.max_missed_bytes = totals.max_missed_count * size;
   return totals;
 }

@@ -21,6 +21,7 @@ struct SampleKind {
   uint64_t share = 1;
 
   double probability() const;
+  double missed() const;  // blocks that a sample stands for beside itself
   bool operator<(const SampleKind& other) const {
     return std::tie(size_bytes, rate_bytes, share) <
            std::tie(other.size_bytes, other.rate_bytes, other.share);

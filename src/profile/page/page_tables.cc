@@ -30,7 +30,8 @@ Totals temporary_totals(const Stack& stack, uint32_t within) {
   Totals totals = younger_totals(stack.allocated, stack.lifetimes.data(), stack.lifetimes.size(), within);
   const auto samples = static_cast<double>(totals.samples);
   const double missed = totals.weight_count - samples;
-  if (totals.samples == 0 || std::abs(totals.max_missed_count * samples - missed) > 1e-6 * missed)
+  if (totals.samples == 0 ||
+      std::abs(totals.max_missed_count * samples - missed) > 1e-6 * missed + 1e-12 * totals.weight_count)
     return totals;
   totals.weight_bytes = static_cast<double>(totals.size_bytes) / samples * totals.weight_count;
   return totals;

@@ -89,13 +89,13 @@ TEST(SnapshotLifetimes, YoungerThanATime) {
   EXPECT_EQ(1640u, young.size_bytes);
   EXPECT_DOUBLE_EQ(10 * small.bytes + large.bytes, young.weight_bytes);
   EXPECT_DOUBLE_EQ(10 * small.count + large.count, young.weight_count);
-  EXPECT_DOUBLE_EQ((1 - small.probability) * small.count, young.max_missed_count);
+  EXPECT_DOUBLE_EQ(small.missed, young.max_missed_count);
   EXPECT_GT(young.variance_bytes, 0);
   EXPECT_LT(young.variance_bytes, s->stacks.data[0].allocated.variance_bytes);
   // Blocks of one size have the intervals of blocks of one size.
   EXPECT_EQ(100000u, s->sum_younger(90000, &young, 1));
   EXPECT_EQ(10u, young.samples);
-  EXPECT_NEAR((1 - small.probability) * small.count, young.max_missed_count, 1e-9);
+  EXPECT_NEAR(small.missed, young.max_missed_count, 1e-9);
   EXPECT_EQ(1000u, s->sum_younger(1, &young, 1));
   EXPECT_EQ(0u, young.samples);
   EXPECT_EQ(0.0, young.weight_bytes);

@@ -26,7 +26,7 @@ class SnapshotRates : public ::testing::Test {
     bool is_new = false;
     const uint32_t stack =
         arena_.stacks.intern(stack_key(&frame, 1, Walk::kRoot, 0), &frame, 1, Walk::kRoot, &is_new, 0);
-    arena_.stacks.add_allocated(stack, 100, Weight{0.5, 2, bytes});
+    arena_.stacks.add_allocated(stack, 100, Weight{0.5, 2, bytes, 1});
   }
   ScopedArena arena_;
 };

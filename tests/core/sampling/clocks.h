@@ -114,7 +114,7 @@ class RoundedUp : public ModelClock {  // "at least one byte"
 class WeightIsRate : public ModelClock {  // decision 1: what the specification said
   Weight weight(uint64_t size, uint64_t rate) override {
     const double r = static_cast<double>(rate);
-    return {0, r / static_cast<double>(size), r};
+    return {0, r / static_cast<double>(size), r, 0.0};
   }
 };
 

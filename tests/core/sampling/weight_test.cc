@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <limits>
@@ -21,6 +22,8 @@ TEST(Weight, IsHorvitzThompson) {
       const double p = -std::expm1(-static_cast<double>(size) / static_cast<double>(rate));
       const Weight w = weigh(size, rate);
       EXPECT_NEAR(1.0, w.probability / p, 1e-15) << size << " at " << rate;
+      const double points = std::min(static_cast<double>(size) / static_cast<double>(rate), 700.0);
+      EXPECT_NEAR(1.0, w.missed * std::expm1(points), 1e-13) << size << " at " << rate;
       EXPECT_NEAR(1.0, w.count * p, 1e-15) << size << " at " << rate;
       EXPECT_NEAR(1.0, w.bytes * p / static_cast<double>(size), 1e-15) << size << " at " << rate;
     }

@@ -122,8 +122,8 @@ TEST(StackTable, KeepsTheSumsThatIntervalsNeed) {
     count += w.count;
     variance_bytes += (1 - w.probability) * w.bytes * w.bytes;
     variance_count += (1 - w.probability) * w.count * w.count;
-    max_bytes = std::max(max_bytes, (1 - w.probability) * w.bytes);
-    max_count = std::max(max_count, (1 - w.probability) * w.count);
+    max_bytes = std::max(max_bytes, w.missed_bytes());
+    max_count = std::max(max_count, w.missed);
   }
   const StackEntry& e = a.stacks.entry(id);
   EXPECT_EQ(5u, e.allocated.samples.load());
@@ -285,8 +285,8 @@ TEST(StackTable, TotalsAreExactUnderRaces) {
   run_threads(8, [&](int thread) {
     for (uint64_t i = 0; i < each; ++i) {
       // Whole and half numbers: sums of doubles are exact in any order.
-      a.stacks.add_allocated(id, 3, {0.5, 2.0, 6.0});
-      a.stacks.add_freed(id, 3, {0.5, 2.0, 6.0}, static_cast<uint64_t>(thread) * 1000 + i % 1000);
+      a.stacks.add_allocated(id, 3, {0.5, 2.0, 6.0, 1.0});
+      a.stacks.add_freed(id, 3, {0.5, 2.0, 6.0, 1.0}, static_cast<uint64_t>(thread) * 1000 + i % 1000);
     }
   });
   const StackEntry& e = a.stacks.entry(id);

@@ -34,6 +34,16 @@ TEST(SampleKind, SumsOfOneSizeAreTold) {
   }
 }
 
+// The probabilities of both are 1 in a double; the rates are not the same.
+TEST(SampleKind, LargeBlocksOfAnotherRateAreNot) {
+  Totals totals;
+  add_samples(totals, 100 * kTestRate, 1, kTestRate / 4);
+  EXPECT_FALSE(kind_of(totals, kTestRate));
+  const auto kind = kind_of(totals, kTestRate / 4);
+  ASSERT_TRUE(kind);
+  EXPECT_GT(totals_of(*kind, 1).max_missed_count, 0);
+}
+
 TEST(SampleKind, EverySecondSampleOfThePeak) {
   const SampleKind half{64, kTestRate, 2};
   const auto kind = kind_of(totals_of(half, 3), kTestRate);
