@@ -3,10 +3,25 @@
 
 #include <algorithm>
 #include <map>
+#include <vector>
 
+#include "format/pprof/pprof_schema.h"
 #include "profile/model/estimate.h"
 
 namespace memprof::profile {
+namespace {
+
+// By location: does it stand for frames that a full table took?
+std::vector<bool> lost_frames(const Profile& profile) {
+  std::vector<bool> lost;
+  for (const Location& location : profile.locations) {
+    lost.push_back(location.lines.size() == 1 && location.lines[0].function < profile.functions.size() &&
+                   profile.functions[location.lines[0].function].system_name == schema::kOlderStacksName);
+  }
+  return lost;
+}
+
+}  // namespace
 
 double StackHealth::truncation_rate() const {
   return walks == 0 ? 0 : static_cast<double>(truncated()) / static_cast<double>(walks);
@@ -35,10 +50,15 @@ std::optional<StackHealth> stack_health(const Profile& profile) {
   std::map<uint64_t, uint64_t> samples_of_depth;
   uint64_t samples = 0;
   double depths = 0;
+  const std::vector<bool> lost = lost_frames(profile);
   for (const Stack& stack : profile.stacks) {
     const double bytes = estimated_value(stack, Metric::kAllocSpace);
     health.allocated_bytes[static_cast<size_t>(stack.walk)] += bytes;
     health.total_allocated_bytes += bytes;
+    if (std::any_of(stack.locations.begin(), stack.locations.end(),
+                    [&](uint32_t location) { return lost[location]; })) {
+      health.shortened_bytes += bytes;
+    }
     const uint64_t depth = stack.locations.size();
     samples_of_depth[depth] += stack.allocated.samples;
     samples += stack.allocated.samples;

@@ -5,6 +5,7 @@
 // are of the stacks in the file, weighted by the bytes allocated there and by their samples; an inlined
 // function adds no depth.  Nothing is guessed from a depth: a stack is complete when its walk reached the
 // root, also where its middle was left out, for both of its ends are there (is_cut in format/walk.h); else it is truncated.
+// What a full table took from older stacks later is counted apart.
 //
 // Threads: plain values.
 #pragma once
@@ -22,6 +23,8 @@ struct StackHealth {
   std::array<uint64_t, kWalkReasons> samples{};        // of them, by Walk
   std::array<double, kWalkReasons> allocated_bytes{};  // estimates, by Walk
   double total_allocated_bytes = 0;
+  double shortened_bytes =
+      0;  // allocated in stacks that were complete, and lost frames when the table was full
   // Of the stacks in the file; nothing where one of them has no statistics.
   std::optional<uint64_t> median_depth;
   std::optional<uint64_t> min_depth;

@@ -138,9 +138,22 @@ void FrameGrouping::code_frames_of(const Stack& stack, std::vector<GroupedFrame>
   const size_t python_end = interpreter_.executed_end(stack);
   const bool hides_interpreter = !view_.interpreter && !view_.all && python_end != 0;
   const size_t allocator_end = view_.all ? 0 : allocators_.of(stack);
+  const bool has_places = by_ == GroupBy::kFunction || by_ == GroupBy::kLine || by_ == GroupBy::kFile;
+  bool folds_start = has_places && !view_.all && !view_.interpreter && !view_.imports;
+  bool is_start = false;
   for (size_t place = 0; place < stack.locations.size(); ++place) {
     const bool is_interpreter = python_end != 0 && interpreter_.is_interpreter(stack, place);
-    if (hides_interpreter && is_interpreter) continue;
+    // Lines of the program's own (sitecustomize) keep their rows, as in imports.
+    folds_start = folds_start && !imports.is_over;
+    if (folds_start && place >= python_end && interpreter_.starts_python(stack, place)) {
+      own_.clear();
+      fold_into(kStartingPython);
+      is_start = true;
+      folds_start = false;
+      innermost = nullptr;
+      continue;
+    }
+    if (is_start ? interpreter_.is_interpreter(stack, place) : hides_interpreter && is_interpreter) continue;
     for (const KnownFrame& known : frames_at(stack.locations[place])) {
       const FrameRole role = known.of->role;
       if (frames->empty() && role == FrameRole::kAllocation) {
@@ -162,7 +175,6 @@ void FrameGrouping::code_frames_of(const Stack& stack, std::vector<GroupedFrame>
       look_for_import(known, &imports);
     }
   }
-  const bool has_places = by_ == GroupBy::kFunction || by_ == GroupBy::kLine || by_ == GroupBy::kFile;
   const bool is_line = has_places && !view_.all && innermost != nullptr && innermost->is_executed;
   if (!is_line) {
     has_callee_ = has_places && !view_.all && innermost != nullptr && forwarder != nullptr;
@@ -218,11 +230,15 @@ void FrameGrouping::look_for_import(const KnownFrame& frame, ImportScan* scan) {
 }
 
 void FrameGrouping::fold_import(const ImportScan& scan) {
-  const std::string name = kImporting + *scan.package;
-  own_.erase(own_.begin(), own_.begin() + static_cast<std::ptrdiff_t>(scan.first.value_or(0)));
-  own_.front() = GroupedFrame();
-  own_.front().group = made_up_group(name, runtime_module(profile_.runtimes));
-  own_.front().function = function_named(name);
+  own_.erase(own_.begin(), own_.begin() + static_cast<std::ptrdiff_t>(scan.first.value_or(0)) + 1);
+  fold_into(kImporting + *scan.package);
+}
+
+void FrameGrouping::fold_into(const std::string& name) {
+  GroupedFrame folded;
+  folded.group = made_up_group(name, runtime_module(profile_.runtimes));
+  folded.function = function_named(name);
+  own_.insert(own_.begin(), folded);
   has_callee_ = false;
 }
 
@@ -295,7 +311,8 @@ uint32_t FrameGrouping::made_up_group(const std::string& name, const std::string
 }
 
 bool FrameGrouping::is_import(const FrameGroup& group) {
-  return group.file.empty() && group.name.compare(0, sizeof kImporting - 1, kImporting) == 0;
+  return group.file.empty() &&
+         (group.name == kStartingPython || group.name.compare(0, sizeof kImporting - 1, kImporting) == 0);
 }
 
 uint32_t FrameGrouping::group_of(const Frame& frame, const std::string& shown) {

@@ -6,7 +6,7 @@
 // (those that no list names too: forwarders.h), anywhere the standard libraries of the languages and Python's import machinery; in stacks with Python
 // frames also the interpreter's own functions, and native code under them (interpreter_frames.h), which is
 // remembered as what the line allocated through.  What importing an installed package of Python takes is one frame,
-// `importing numpy`.  A stack of nothing else keeps its frames, but for the allocation functions.
+// `importing numpy`; so is what the interpreter takes for its start, `starting Python`.  A stack of nothing else keeps its frames, but for the allocation functions.
 //
 // Threads: one report's own.  Owns: the names; the profile must outlive it.
 #pragma once
@@ -52,7 +52,7 @@ struct FrameView {
   bool all = false;          // all frames but the allocation functions at the leaf
   bool full_names = false;   // as the profile has them; else as shown_name()
   bool native = false;       // named native functions that Python lines call; so does `interpreter`
-  bool imports = false;      // the lines of packages that are imported
+  bool imports = false;      // the lines of packages that are imported, and the interpreter's start
   // Wrappers of the allocator that no list names; nullptr: those of the profile.
   std::shared_ptr<const Forwarders> forwarders;
   std::shared_ptr<const HiddenFrames> hidden;  // nullptr: none
@@ -113,6 +113,8 @@ inline constexpr char kMainThread[] = "[main thread]";
 inline constexpr char kUnknownThread[] = "[unknown thread]";
 // Before the name of a package, what importing it took.
 inline constexpr char kImporting[] = "importing ";
+// What the interpreter takes before it runs the program: its types, its modules, `site`.
+inline constexpr char kStartingPython[] = "starting Python";
 
 // What a stack is of beside its code, its process and its heap, as frames at its root: where a tree or a
 // flame graph has nothing else to show them by.
@@ -182,6 +184,8 @@ class FrameGrouping {
   NativeCallee callee_of(const KnownFrame& frame) const;
   void look_for_import(const KnownFrame& frame, ImportScan* scan);
   void fold_import(const ImportScan& scan);
+  // Puts one group in front of what is outside of it.
+  void fold_into(const std::string& name);
   const std::vector<KnownFrame>& frames_at(uint32_t location);
   const KnownFunction& known_function(const Frame& frame);
   uint32_t function_named(const std::string& name);

@@ -48,6 +48,15 @@ bool is_own_cython(const Profile& profile, const Location& location) {
   return false;
 }
 
+// Functions of CPython's interface in which an interpreter starts.  The second one calls the first, or has it inlined.
+bool is_start(const Profile& profile, const Location& location) {
+  return std::any_of(location.lines.begin(), location.lines.end(), [&](const Line& line) {
+    if (line.function >= profile.functions.size()) return false;
+    const std::string& symbol = profile.functions[line.function].system_name;
+    return symbol == "Py_InitializeFromConfig" || symbol == "Py_InitializeEx";
+  });
+}
+
 // Stands for frames that were left out.
 bool is_gap(const Profile& profile, const Location& location) {
   return location.lines.size() == 1 && location.lines[0].function < profile.functions.size() &&
@@ -98,6 +107,7 @@ InterpreterFrames::InterpreterFrames(const Profile& profile) : profile_(profile)
                      : location.lines.empty()         ? Kind::kNowhere
                      : is_gap(profile, location)      ? Kind::kGap
                                                       : Kind::kMade);
+    starts_.push_back(location.mapping != kNoMapping && is_start(profile, location));
   }
   for (const Stack& stack : profile.stacks) {
     if (const auto [known, is_new] = own_.try_emplace(stack.process); is_new) {

@@ -90,6 +90,8 @@ Json health(const Report& report) {
   json["avg_native_depth"] = health.mean_depth ? Json(*health.mean_depth) : Json(nullptr);
   json["median_native_depth"] = optional(health.median_depth);
   json["min_native_depth"] = optional(health.min_depth);
+  json["shortened_alloc_space"] = json_rounded(health.shortened_bytes);
+  json["shortened_alloc_space_share"] = share(health.shortened_bytes, health.total_allocated_bytes);
   for (size_t i = 0; i < kWalkReasons; ++i) {
     json["endings"][walk_name(static_cast<Walk>(i))] = {
         {"samples", health.samples[i]},

@@ -44,6 +44,18 @@ TEST(StackHealth, AStackWithBothEndsIsComplete) {
   }
 }
 
+TEST(StackHealth, WhatAFullTableTookIsCountedApart) {
+  Builder b;
+  const uint32_t lost = b.at("[older stacks]");
+  b.stack({b.at("f"), lost, b.at("main")}, 12, 5).stack({b.at("g")}, 36, 4).stack({lost}, 2, 1);
+  b.profile().walks = {10};
+  const auto health = stack_health(b.profile());
+  ASSERT_TRUE(health);
+  EXPECT_EQ(health->truncated(), 0u);
+  EXPECT_DOUBLE_EQ(health->shortened_bytes, 62);
+  EXPECT_DOUBLE_EQ(health->total_allocated_bytes, 206);
+}
+
 TEST(StackHealth, AllOfTheBytesAreAll) {
   Builder b;
   for (int i = 0; i < 50; ++i) {

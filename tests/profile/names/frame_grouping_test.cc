@@ -313,6 +313,46 @@ TEST(FrameGrouping, ImportingAPackageIsOneRow) {
   EXPECT_EQ(groups_of(b, GroupBy::kFile), "importing pandas app.py | ");
 }
 
+TEST(FrameGrouping, WhatPythonTakesForItsStartIsOneRow) {
+  Builder b;
+  const uint32_t main = b.at("main");
+  b.module("libc.so.6");
+  const uint32_t libc = b.at("__libc_start_main");
+  b.module("python3.11");
+  const uint32_t type = b.at("PyType_Ready");
+  const uint32_t init = b.at("Py_InitializeFromConfig");
+  const uint32_t embedded = b.at("Py_InitializeEx");
+  const uint32_t run = b.at("Py_RunMain");
+  const uint32_t bytes_main = b.at("Py_BytesMain");
+  const uint32_t machinery = b.python("_call_with_frames_removed", "<frozen importlib._bootstrap>", 241);
+  const uint32_t site = b.python("main", "<frozen site>", 600);
+  const uint32_t own = b.python("<module>", "/srv/sitecustomize.py", 1);
+  const uint32_t gap = b.python("[frames left out]", "", 0);
+  const auto of = [&](std::initializer_list<uint32_t> stack, GroupBy by = GroupBy::kFunction,
+                      const FrameView& view = {}) {
+    b.profile().stacks.clear();
+    b.stack(stack, 1, 1);
+    return groups_of(b, by, view);
+  };
+  EXPECT_EQ(of({type, type, init, bytes_main, libc}), "starting Python | ");
+  EXPECT_EQ(of({type, machinery, init, bytes_main, libc}), "starting Python | ");
+  EXPECT_EQ(of({type, site, init, bytes_main, libc}, GroupBy::kLine), "starting Python | ");
+  EXPECT_EQ(of({type, init, main}), "starting Python main | ") << "of a program that embeds it";
+  EXPECT_EQ(of({type, embedded, main}), "starting Python main | ");
+  EXPECT_EQ(of({init}), "starting Python | ");
+  EXPECT_EQ(of({type, own, machinery, site, init, bytes_main}), "<module> main | ")
+      << "the program's own line";
+  EXPECT_EQ(of({type, run, bytes_main}), "PyType_Ready Py_RunMain Py_BytesMain | ")
+      << "the end of the program";
+  EXPECT_EQ(of({type, gap, init, bytes_main}),
+            "PyType_Ready [frames left out] Py_InitializeFromConfig Py_BytesMain | ");
+  FrameView opened;
+  opened.imports = true;
+  EXPECT_EQ(of({type, init, bytes_main}, GroupBy::kFunction, opened),
+            "PyType_Ready Py_InitializeFromConfig Py_BytesMain | ");
+  EXPECT_EQ(of({type, init, bytes_main}, GroupBy::kModule), "python3.11 python3.11 python3.11 | ");
+}
+
 TEST(FrameGrouping, WhatStandsBeforeAGapIsNotTheCallers) {
   Builder b;
   const uint32_t push = b.symbol("std::vector<int>::push_back(int)", "_ZNSt6vector");

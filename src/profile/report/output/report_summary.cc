@@ -153,6 +153,11 @@ class Summary {
     const double cut = walks - static_cast<double>(report_.health->complete());
     if (cut > kFew * walks)
       missing_.push_back(fmt::format("callers of {:.0f} % of the samples", 100 * cut / walks));
+    const double shortened = report_.health->shortened_bytes;
+    if (shortened > kFew * report_.health->total_allocated_bytes) {
+      missing_.push_back(fmt::format("callers of {:.0f} % of the bytes (too many different stacks)",
+                                     100 * shortened / report_.health->total_allocated_bytes));
+    }
   }
 
   const Report& report_;

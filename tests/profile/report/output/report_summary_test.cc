@@ -94,6 +94,14 @@ TEST(ReportSummary, AFewCutStacksAreNotWorthALine) {
   EXPECT_THAT(summary_of(b), Not(HasSubstr("Missing")));
 }
 
+TEST(ReportSummary, SaysWhoseCallersAFullTableTook) {
+  Builder b;
+  b.stack({b.at("f"), b.at("[older stacks]")}, 30, 1).stack({b.at("g")}, 70, 1);
+  b.profile().walks = {2};
+  EXPECT_THAT(summary_of(b),
+              HasSubstr("Missing: callers of 30 % of the bytes (too many different stacks)\n"));
+}
+
 TEST(ReportSummary, WithAFilterValuesAreOfTheWhole) {
   Builder b(0);
   b.stack({b.at("f")}, 100, 1).stack({b.at("h")}, 300, 1);
