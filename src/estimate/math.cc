@@ -108,8 +108,8 @@ double exp_minus_one(double x) {
 }
 
 double missed_beside(double points) {
-  constexpr double kMostPoints = 700;  // e^709 is the largest double
-  return 1 / exp_minus_one(points < kMostPoints ? points : kMostPoints);
+  constexpr double kMaxPoints = 700;  // e^709 is the largest double
+  return 1 / exp_minus_one(points < kMaxPoints ? points : kMostPoints);
 }
 
 double log_one_plus(double x) {

@@ -78,17 +78,25 @@ std::vector<uint32_t> ProfileFrames::root_first(const Stack& stack) {
   const size_t python_end = interpreter_.executed_end(stack);
   interpreter_.mark_called(stack, &is_called_);
   const size_t allocator_end = allocators_.of(stack);
+  bool was_start = false;
+  bool is_whole = true;  // nothing was left out yet
   for (size_t place = 0; place < stack.locations.size(); ++place) {
-    const bool is_interpreter = python_end != 0 && interpreter_.is_interpreter(stack, place);
+    const bool is_of_interpreter = interpreter_.is_interpreter(stack, place);
+    const bool is_interpreter = python_end != 0 && is_of_interpreter;
+    const bool is_start =
+        is_whole && !was_start && place >= python_end && interpreter_.starts_python(stack, place);
     for (PageSite site : at(stack.locations[place])) {
+      is_whole = is_whole && site.role != static_cast<uint32_t>(FrameRole::kGap);
       if (site.role == static_cast<uint32_t>(FrameRole::kOwn) && is_called_[place]) site.role = kCalledRole;
       if (site.role == static_cast<uint32_t>(FrameRole::kNameless) && place >= python_end) {
         site.role = static_cast<uint32_t>(FrameRole::kOwn);
       }
       if (place < allocator_end) site.role = static_cast<uint32_t>(FrameRole::kWrapper);
       site.role |= is_interpreter ? kIsInterpreter : 0;
+      site.role |= is_start ? kStartsInterpreter : was_start && is_of_interpreter ? kCallsStart : 0;
       sites.push_back(frames_.site_of(site));
     }
+    was_start = was_start || is_start;
   }
   if (sites.empty()) {
     Frame nowhere;

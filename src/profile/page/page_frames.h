@@ -61,7 +61,7 @@ inline constexpr uint32_t kPackageIsKnown = 16;    // `package` is it, or the co
 
 struct PageSite {
   uint32_t frame = 0;
-  uint32_t role = 0;  // FrameRole or kCalledRole, and kIsInterpreter
+  uint32_t role = 0;  // FrameRole or kCalledRole; and kIsInterpreter, kStartsInterpreter, kCallsStart
 
   bool operator<(const PageSite& other) const {
     return std::tie(frame, role) < std::tie(other.frame, other.role);
@@ -73,6 +73,8 @@ inline constexpr uint32_t kRoleMask = 7;
 inline constexpr uint32_t kCalledRole =
     7;  // no FrameRole: native code with a name that a line of a runtime called
 inline constexpr uint32_t kIsInterpreter = 8;
+inline constexpr uint32_t kStartsInterpreter = 16;  // no line of a runtime called it
+inline constexpr uint32_t kCallsStart = 32;         // of the interpreter, and called that
 
 class PageFrames {
  public:

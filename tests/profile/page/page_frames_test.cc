@@ -18,7 +18,8 @@ class PageFramesTest : public ::testing::Test {
     for (const uint32_t site : sites) {
       const PageSite& own = frames_.sites()[site];
       text += *frames_.texts().texts()[frames_.frames()[own.frame].name];
-      text += ":" + std::to_string(own.role & kRoleMask) + ((own.role & kIsInterpreter) != 0 ? "i " : " ");
+      text += ":" + std::to_string(own.role & kRoleMask) + ((own.role & kIsInterpreter) != 0 ? "i" : "") +
+              ((own.role & kStartsInterpreter) != 0 ? "s" : "") + ((own.role & kCallsStart) != 0 ? "c " : " ");
     }
     return text;
   }
@@ -69,6 +70,25 @@ TEST_F(PageFramesTest, TheInterpretersOwnFramesAreMarked) {
   ProfileFrames own(builder.profile(), &frames_);
   EXPECT_EQ(text_of(own.root_first(builder.profile().stacks[0])), "work:0 _PyEval_EvalFrameDefault:0i ");
   EXPECT_EQ(text_of(own.root_first(builder.profile().stacks[1])), "_PyEval_EvalFrameDefault:0 ");
+}
+
+TEST_F(PageFramesTest, TheStartOfPythonIsMarkedWhereNoLineCalledIt) {
+  Builder builder;
+  const uint32_t line = builder.python("work", "/app/work.py", 3);
+  const uint32_t gap = builder.at("[frames left out]");
+  builder.module("python3.11");
+  const uint32_t type = builder.at("PyType_Ready");
+  const uint32_t start = builder.at("Py_InitializeFromConfig");
+  const uint32_t main = builder.at("Py_BytesMain");
+  builder.stack({type, start, main}, 64, 1)
+      .stack({start, line, main}, 64, 1)
+      .stack({gap, start, main}, 64, 1);
+  ProfileFrames own(builder.profile(), &frames_);
+  const auto& stacks = builder.profile().stacks;
+  EXPECT_EQ(text_of(own.root_first(stacks[0])), "Py_BytesMain:0c Py_InitializeFromConfig:0s PyType_Ready:0 ");
+  EXPECT_EQ(text_of(own.root_first(stacks[1])), "Py_BytesMain:0i work:0 Py_InitializeFromConfig:0i ");
+  EXPECT_EQ(text_of(own.root_first(stacks[2])),
+            "Py_BytesMain:0 Py_InitializeFromConfig:0 [frames left out]:6 ");
 }
 
 TEST_F(PageFramesTest, CodeOfPythonHasThePackageThatItIsInstalledWith) {

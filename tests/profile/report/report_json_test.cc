@@ -150,9 +150,10 @@ TEST(ReportJson, StackHealthHasTheNamesOfTheSpecification) {
   b.profile().stacks[1].walk = Walk::kNoRule;
   b.profile().walks = {17, 0, 0, 0, 3};
   const ordered_json health = json_of(b)["stack_health"];
-  EXPECT_EQ(keys(health),
-            "confidence truncation_rate shallow_stack_warnings total_native_stacks avg_native_depth "
-            "median_native_depth min_native_depth endings ");
+  EXPECT_EQ(
+      keys(health),
+      "confidence truncation_rate shallow_stack_warnings total_native_stacks avg_native_depth "
+      "median_native_depth min_native_depth shortened_alloc_space shortened_alloc_space_share endings ");
   EXPECT_EQ(health["confidence"], "medium");
   EXPECT_EQ(health["truncation_rate"], 0.15);
   EXPECT_EQ(health["shallow_stack_warnings"], 3);

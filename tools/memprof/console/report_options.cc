@@ -51,7 +51,8 @@ const char kFrameHelp[] =
                    the line that called it
   --imports        show the lines of installed packages that are imported. By
                    default what importing pandas takes is one row, "importing
-                   pandas"; trees have them always
+                   pandas", and the interpreter's start another; trees have
+                   them always
   --all-frames     show all frames. By default what these allocate counts as their
                    caller's, too: known wrappers of malloc (xmalloc, g_malloc
                    ...), and functions that are seen to be such ("through

@@ -135,6 +135,10 @@ export const Role = {
 } as const;
 export const ROLE_MASK = 7;
 export const IS_INTERPRETER = 8;
+/** A function in which Python starts, called by no line of Python. */
+export const STARTS_INTERPRETER = 16;
+/** A function of the interpreter that called that. */
+export const CALLS_START = 32;
 
 export const LABEL_IS_CUT = 1;
 export const LABEL_IS_AFTER = 2;

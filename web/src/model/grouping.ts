@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which frames are one: by function, line, file, package or module. The keys are those of `memprof report --by`
 // (src/profile/names/frame_grouping.cc); packages are the page's own.
-import { type Block } from "../data/block";
+import { type Block, PACKAGE_IS_KNOWN } from "../data/block";
 
 export const GROUPINGS = ["function", "line", "file", "package", "module", "thread", "process", "heap"] as const;
 export type GroupBy = (typeof GROUPINGS)[number];
@@ -13,7 +13,7 @@ export interface Group {
   line: number;
   module: string;
   isMadeUp: boolean;
-  /** Of a group that is what importing a package took. */
+  /** Of a group that is what importing a package took, or the start of Python. */
   importedPackage?: string;
   /** Of a group that is the label of the stacks below it. */
   label?: Label;
@@ -72,6 +72,21 @@ export class Groups {
     const module = this.texts[this.frames.module[frame]];
     const text = `importing ${name}`;
     return this.add(`\0${text}`, { name: text, file: "", line: 0, module, isMadeUp: false, importedPackage: name });
+  }
+
+  /** What Python took for its start. */
+  startingPython(): number {
+    const { module, flags } = this.frames;
+    const line = flags.findIndex((flag) => (flag & PACKAGE_IS_KNOWN) !== 0);
+    const text = "starting Python";
+    return this.add(`\0${text}`, {
+      name: text,
+      file: "",
+      line: 0,
+      module: line < 0 ? "" : this.texts[module[line]],
+      isMadeUp: false,
+      importedPackage: "Python",
+    });
   }
 
   private groupOf(by: GroupBy, name: string, file: string, line: number, module: string): number {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// What importing an installed package of Python takes is one group, "importing numpy": which frame of a stack stands for
-// it. The rules are those of look_for_import() in src/profile/names/frame_grouping.cc.
-import { type Block, IS_EXECUTED, PACKAGE_IS_KNOWN, ROLE_MASK, Role } from "../data/block";
+// What importing an installed package of Python takes is one group, "importing numpy", and what Python takes for its start
+// another, "starting Python": which frame of a stack stands for it. The rules are those of look_for_import() and
+// code_frames_of() in src/profile/names/frame_grouping.cc.
+import { type Block, IS_EXECUTED, PACKAGE_IS_KNOWN, ROLE_MASK, Role, STARTS_INTERPRETER } from "../data/block";
 
 /** Code of Python, as far as imports are concerned. */
 const Code = { none: 0, own: 1, installed: 2, installedModule: 3, machinery: 4 } as const;
@@ -18,6 +19,8 @@ export class Imports {
   private readonly isGap: Uint8Array;
   /** By the innermost frame that is seen: the one that stands for an import. */
   private readonly known: Int32Array;
+  /** By the frame from which on outwards it is looked for: in which Python starts. */
+  private readonly knownStart: Int32Array;
 
   constructor(private readonly block: Block) {
     const { frames, sites, texts } = block;
@@ -32,6 +35,25 @@ export class Imports {
       return texts[frames.name[frame]] === MODULE_CODE ? Code.installedModule : Code.installed;
     });
     this.known = new Int32Array(block.nodes.site.length).fill(UNKNOWN);
+    this.knownStart = this.starts();
+  }
+
+  /** Of a stack that ends at `leaf`: the frame in which Python starts, before a line of the program's own; -1: there is none. */
+  startOf(leaf: number): number {
+    return this.knownStart[leaf];
+  }
+
+  /** Parents stand before their children. */
+  private starts(): Int32Array {
+    const { nodes, sites } = this.block;
+    const starts = new Int32Array(nodes.site.length);
+    nodes.site.forEach((site, node) => {
+      const isOver = this.code[site] === Code.own || this.isGap[site] === 1;
+      const isStart = (sites.role[site] & STARTS_INTERPRETER) !== 0;
+      const parent = nodes.parent[node];
+      starts[node] = isOver ? NONE : isStart ? node : parent < 0 ? NONE : starts[parent];
+    });
+    return starts;
   }
 
   /**

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a reader sees of the stacks: frames that are left out, the others as groups, and these as a tree.
 // The rules are those of FrameGrouping in src/profile/names/frame_grouping.cc.
-import { type Block, IS_INTERPRETER, LABEL_IS_CUT, ROLE_MASK, Role } from "../data/block";
+import { type Block, CALLS_START, IS_INTERPRETER, LABEL_IS_CUT, ROLE_MASK, Role } from "../data/block";
 import { DEFAULT_LABEL, type GroupBy, Groups } from "./grouping";
 import { Imports } from "./imports";
 import { beginnings, MAIN_THREAD } from "./threads";
@@ -12,7 +12,7 @@ export interface Hidden {
   /** Native code that lines of a language's runtime call; so does `interpreter`. */
   native: boolean;
   imports: boolean;
-  /** What importing a package takes is one group. */
+  /** What importing a package takes is one group, and what starting Python takes. */
   packages: boolean;
   library: boolean;
   start: boolean;
@@ -39,6 +39,11 @@ export const WHOLE = "whole profile";
 
 /** A package is no line of these. */
 const HAS_PLACES: readonly GroupBy[] = ["function", "line", "file"];
+
+/** Whether what Python takes for its start is one group. */
+function foldsStart({ by, hidden }: ViewOptions): boolean {
+  return hidden.packages && hidden.interpreter && HAS_PLACES.includes(by);
+}
 
 /** Library frames from the root down to the first that is none: what runs before main. */
 function startNodes(block: Block): Uint8Array {
@@ -72,6 +77,7 @@ function deepest(block: Block): number {
 class Folding {
   private readonly isStart: Uint8Array;
   private readonly group: Int32Array; // of each site
+  private readonly foldsStart: boolean;
   private readonly all: List;
   private readonly own: List;
 
@@ -81,6 +87,7 @@ class Folding {
     groups: Groups,
   ) {
     this.isStart = startNodes(block);
+    this.foldsStart = foldsStart(options);
     this.group = Int32Array.from(block.sites.frame, (frame) => groups.ofFrame[frame]);
     this.all = new List(deepest(block) + 1);
     this.own = new List(deepest(block) + 1);
@@ -137,6 +144,7 @@ class Folding {
   groupAbove(node: number): number {
     const { sites, nodes } = this.block;
     const site = nodes.site[node];
+    if (this.foldsStart && (sites.role[site] & CALLS_START) !== 0) return -1;
     if ((sites.role[site] & IS_INTERPRETER) !== 0) return this.options.hidden.interpreter ? -1 : this.group[site];
     return this.isFolded(sites.role[site] & ROLE_MASK, node, false) ? -1 : this.group[site];
   }
@@ -197,6 +205,7 @@ function outermostNodes(tree: Tree, groupCount: number): Uint8Array {
 class Ends {
   private readonly folding: Folding;
   private readonly imports: Imports | null;
+  private readonly starts: Imports | null;
   /** By node of the block: the node of the view, under the label; -1: not known yet. */
   private readonly known: Int32Array;
   private readonly open: List;
@@ -210,6 +219,7 @@ class Ends {
   ) {
     this.folding = new Folding(block, options, groups);
     this.imports = options.hidden.packages && HAS_PLACES.includes(options.by) ? new Imports(block) : null;
+    this.starts = foldsStart(options) ? this.imports : null;
     this.known = new Int32Array(block.nodes.site.length);
     this.open = new List(deepest(block));
   }
@@ -221,6 +231,8 @@ class Ends {
   }
 
   of(leaf: number): number {
+    const start = this.starts === null ? -1 : this.starts.startOf(leaf);
+    if (start >= 0) return this.below(this.above(this.block.nodes.parent[start]), this.groups.startingPython());
     const innermost = this.folding.innermost(leaf);
     if (innermost >= 0) {
       const first = this.imports === null ? -1 : this.imports.of(innermost);

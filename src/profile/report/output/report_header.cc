@@ -139,16 +139,11 @@ class Header {
     const auto say_of = [this](uint64_t count, const char* text) {
       if (count != 0) say(fmt::format(fmt::runtime(text), number(count)));
     };
-    if (report_.folded_stacks != 0) {
-      const double bytes = report_.health ? report_.health->shortened_bytes : 0;
-      say(fmt::format(
-          "The table of stacks was full: {} older stacks were shortened, to [older stacks]{}. No bytes are "
-          "missing.",
-          number(report_.folded_stacks),
-          bytes > 0 ? fmt::format(": not all callers of {} of the bytes are known",
-                                  share_text(bytes / report_.health->total_allocated_bytes))
-                    : ""));
-    }
+    const double shortened = report_.health ? report_.health->shortened_bytes : 0;
+    say_of(report_.folded_stacks,
+           ("The table of stacks was full: {} older stacks were shortened, to [older stacks]" +
+            (shortened > 0 ? bytes_text(*report_.health, shortened) : "") + ". No bytes are missing.")
+               .c_str());
     say_of(report_.folded_modules + report_.folded_functions + report_.folded_heaps,
            "The tables of names were full: {} modules, functions and heaps share one, like [older modules], "
            "[older functions], [other heaps]. No bytes are missing.");
