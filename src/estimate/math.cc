@@ -109,7 +109,7 @@ double exp_minus_one(double x) {
 
 double missed_beside(double points) {
   constexpr double kMaxPoints = 700;  // e^709 is the largest double
-  return 1 / exp_minus_one(points < kMaxPoints ? points : kMostPoints);
+  return 1 / exp_minus_one(points < kMaxPoints ? points : kMaxPoints);
 }
 
 double log_one_plus(double x) {
