@@ -9,7 +9,8 @@ rows       the first three rows, of those that hold 1 % or more: lines of the pr
            `importing X` or Python's own start, with the default rate and at rate 0
 truth      at rate 0: what the program says of its functions is what these hold, with what they call
 intervals  with the default rate: those of the first rows hold what rate 0 has there, those of functions what the program says
-memray     the line of its largest row, with --native and without: ours is the same, or further in
+memray     the line of its largest row, with --native and without: ours is the same, or further in; so of the largest row of
+           mappings, unless it is larger than the process was: address space that an allocator reserves
 
 MEMPROF_SUITES_PROGRAMS, like "numpy_arrays, pandas_csv", chooses some; MEMPROF_SUITES_VENV is a virtual environment that
 has the packages already. What cannot be installed is skipped, with the reason.
@@ -34,6 +35,7 @@ START = "starting Python"
 RATES = {"default": [], "rate 0": ["-r", "0"]}
 # What a report may differ from a program's sum: allocators round sizes up, lists and dicts of the sums have tables of their own.
 TRUTH_LOW, TRUTH_HIGH, TRUTH_SLACK = 0.99, 1.05, 256 * 1024
+LEAST_MAPPED = 0.1  # of the process: smaller mappings are not in reports without --mmap
 LEAST_COVERED_ODDS = 0.001  # so many misses of 95 % intervals are no chance
 
 
@@ -224,7 +226,7 @@ class Judged:
         output_of([self.environment.python, "-m", "memray", "run", "-q", "-f", *["--native"] * native,
                    *["--follow-fork"] * self.program.is_merged, "-o", recording, f"{self.program.name}.py"], **self.options)
         recordings = sorted(self.files.glob("memray.bin*"), key=lambda path: path.stat().st_size)
-        rows = json.loads(output_of([self.environment.python, SOURCE / "memray_rows.py", recordings[-1]]))
+        rows, mapped = json.loads(output_of([self.environment.python, SOURCE / "memray_rows.py", recordings[-1]]))
         shutil.rmtree(self.files / "memray", ignore_errors=True)
         for path in recordings:
             path.unlink()
@@ -236,6 +238,20 @@ class Judged:
             self.cells[which] += f"; first {rows[0]['native'] or 'a thread'} without a line"
         if not said:
             self.wrong.append(f"{which}: its largest row is {self.cells[which]}")
+        self.judge_mapped(which, next((r for r in mapped if r["lines"]), None))
+
+    def judge_mapped(self, which, largest):
+        """memray's largest row of mappings: among ours, where it holds as much as reports show."""
+        most = self.reports["default"]["max_resident_bytes"]
+        if largest is None or not LEAST_MAPPED * most <= largest["bytes"] <= most:
+            return
+        report = json.loads(output_of([modes.COMMAND, "report", "--json", "--no-debuginfod", "--metric", "mapped", self.files / "rate 0.pb.gz"]))
+        function, file, _ = largest["lines"][0]
+        for row in report["rows"][:ROWS]:
+            if pathlib.Path(row["file"]).name == pathlib.Path(file).name and row["name"].rpartition(".")[2] == function.rpartition(".")[2]:
+                self.cells[which] += "; of mappings the same"
+                return
+        self.wrong.append(f"{which}: its largest mapping is {function} {pathlib.Path(file).name}, {largest['bytes']:,} B; ours has no such row")
 
     def beside(self, largest):
         """Of memray's largest row: whether ours says as much of these bytes, and how it compares."""
@@ -262,8 +278,11 @@ class Judged:
             caller = row["called_by"]
             if caller and caller["function"].rpartition(".")[2] == function.rpartition(".")[2] and pathlib.Path(caller["file"]).name == pathlib.Path(file).name:
                 return True, f"{function}, ours is further in: {row['name']}"
+        first = self.first("rate 0")[0]
         for row in self.reports["rate 0"]["rows"]:
             if pathlib.Path(row["file"]).name == pathlib.Path(file).name and row["name"].rpartition(".")[2] == function.rpartition(".")[2]:
+                if row["cumulative"]["peak_space"]["value"] >= TRUTH_LOW * largest["bytes"] > row["self"]["peak_space"]["value"] and self.is_own(first):
+                    return True, f"{function}, ours is further in: {first['name']}"
                 return False, f"{function} {pathlib.Path(file).name}:{line}, {largest['bytes']:,} B; ours has {row['self']['peak_space']['value']:,} B"
         return False, f"{function} {pathlib.Path(file).name}:{line}, {largest['bytes']:,} B; ours has no such row"
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The rows of a recording of memray at the highest of its heap, by the innermost line of Python, as JSON.
+"""The rows of a recording of memray at the highest of its heap, by the innermost line of Python, as JSON: of the heap, and
+of mappings.
 
 usage: memray_rows.py RECORDING      each row: bytes, the innermost function of native code, and the lines, innermost first
 """
@@ -11,13 +12,13 @@ import memray
 
 ROWS = 5
 
-sizes, natives = collections.Counter(), {}
+heap, mapped, natives = collections.Counter(), collections.Counter(), {}
 reader = memray.FileReader(sys.argv[1])
 for record in reader.get_high_watermark_allocation_records(merge_threads=True):
     lines = tuple(record.stack_trace())
-    sizes[lines[:1]] += record.size
+    (mapped if record.allocator == memray.AllocatorType.MMAP else heap)[lines[:1]] += record.size
     if record.size > natives.get(lines[:1], (0,))[0]:
         hybrid = record.hybrid_stack_trace() if reader.metadata.has_native_traces else lines
         natives[lines[:1]] = record.size, hybrid[0][0] if hybrid else "", lines
-print(json.dumps([{"bytes": size, "native": natives[place][1], "lines": natives[place][2]}
-                  for place, size in sizes.most_common(ROWS)]))
+print(json.dumps([[{"bytes": size, "native": natives[place][1], "lines": natives[place][2]}
+                   for place, size in sizes.most_common(ROWS)] for sizes in (heap, mapped)]))

@@ -22,5 +22,7 @@ def with_totals(frame, totals):
 frame = orders(1_000_000)
 totals = by_customer(frame)
 merged = with_totals(frame, totals)
-print({"orders": int(frame.memory_usage(index=False).sum()), "with_totals": int(merged.memory_usage(index=False).sum()),
+own = sum(merged[name].memory_usage(index=False) for name in merged
+          if not any(np.shares_memory(merged[name], frame[other]) for other in frame))
+print({"orders": int(frame.memory_usage(index=False).sum()), "with_totals": int(own),
        "by_customer": int(totals.memory_usage(index=False).sum())})

@@ -27,4 +27,4 @@ data = samples(20_000)
 model = network()
 optimizer = train(model, data)
 weights = sum(p.nbytes for p in model.parameters())
-print({"samples": data.nbytes, "network": weights, "train": 2 * weights})  # gradients come from a thread of torch's own
+print({"samples": data.nbytes, "network": weights, "train": None})  # gradients, from torch's threads, and what those keep
