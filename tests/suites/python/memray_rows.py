@@ -11,12 +11,13 @@ import sys
 import memray
 
 ROWS = 5
+ARENA = 1 << 20  # that Python's allocator of small objects maps: of the heap, for its objects have no rows of their own
 
 heap, mapped, natives = collections.Counter(), collections.Counter(), {}
 reader = memray.FileReader(sys.argv[1])
 for record in reader.get_high_watermark_allocation_records(merge_threads=True):
     lines = tuple(record.stack_trace())
-    (mapped if record.allocator == memray.AllocatorType.MMAP else heap)[lines[:1]] += record.size
+    (mapped if record.allocator == memray.AllocatorType.MMAP and record.size != ARENA * record.n_allocations else heap)[lines[:1]] += record.size
     if record.size > natives.get(lines[:1], (0,))[0]:
         hybrid = record.hybrid_stack_trace() if reader.metadata.has_native_traces else lines
         natives[lines[:1]] = record.size, hybrid[0][0] if hybrid else "", lines
