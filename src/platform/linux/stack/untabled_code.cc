@@ -25,7 +25,14 @@ bool find_code(uint64_t address, ElfImage* elf, CodeRange* code) {
   return true;
 }
 
-constexpr uint64_t kBytes = 16;  // that are looked at
+constexpr uint64_t kCallBytes = 8;     // before an address, that are looked at
+constexpr uint64_t kReturnBytes = 10;  // behind it
+
+bool is_near_signal_return(uint64_t address, const CodeRange& code) {
+  const auto* const at = reinterpret_cast<const uint8_t*>(address);
+  return code.limit - address > kReturnBytes &&
+         (unwind::is_signal_return(at) || unwind::is_signal_return(at + 1));
+}
 
 }  // namespace
 
@@ -33,13 +40,12 @@ constexpr uint64_t kBytes = 16;  // that are looked at
 bool find_untabled_rule(uint64_t address, unwind::Rule* rule) {
   ElfImage elf;
   CodeRange code{};
-  if (libc::has_unwind_tables() || !find_code(address, &elf, &code) || address - code.start < kBytes ||
-      code.limit - address < kBytes) {
+  if (libc::has_unwind_tables() || !find_code(address, &elf, &code) || address - code.start < kCallBytes) {
     return false;
   }
   const auto* const next = reinterpret_cast<const uint8_t*>(address + 1);
   const bool is_called = unwind::follows_call(next);
-  if (!is_called && (unwind::is_signal_return(next) || unwind::is_signal_return(next - 1))) {
+  if (!is_called && is_near_signal_return(address, code)) {
     return false;
   }
   const uint64_t of_libc = reinterpret_cast<uint64_t>(&getauxval);
@@ -50,7 +56,8 @@ bool find_untabled_rule(uint64_t address, unwind::Rule* rule) {
 bool is_untabled_signal_return(uint64_t address) {
   ElfImage elf;
   CodeRange code{};
-  return !libc::has_unwind_tables() && find_code(address, &elf, &code) && code.limit - address >= kBytes &&
+  return !libc::has_unwind_tables() && find_code(address, &elf, &code) &&
+         code.limit - address >= kReturnBytes &&
          unwind::is_signal_return(reinterpret_cast<const uint8_t*>(address));
 }
 
