@@ -11,8 +11,18 @@ list(APPEND CMAKE_TRY_COMPILE_PLATFORM_VARIABLES MEMPROF_ZIG MEMPROF_PROCESSOR)
 set(CMAKE_SYSTEM_NAME Linux)
 set(CMAKE_SYSTEM_PROCESSOR ${MEMPROF_PROCESSOR})
 
-# Nothing is linked to find out about the compiler: that would build a C++ library.
+# Nothing is linked to find out about the compiler: that would build a C++ library, which takes minutes. So it is said.
 set(CMAKE_TRY_COMPILE_TARGET_TYPE STATIC_LIBRARY)
+foreach(language C CXX)
+  set(CMAKE_${language}_COMPILER_ID_RUN TRUE)
+  set(CMAKE_${language}_COMPILER_ID Clang)
+  set(CMAKE_${language}_COMPILER_VERSION 22.1.8) # of the zig that tests/ports/requirements.txt pins
+  set(CMAKE_${language}_COMPILER_FRONTEND_VARIANT GNU)
+endforeach()
+set(CMAKE_C_STANDARD_COMPUTED_DEFAULT 17)
+set(CMAKE_CXX_STANDARD_COMPUTED_DEFAULT 17)
+set(CMAKE_C_EXTENSIONS_COMPUTED_DEFAULT ON)
+set(CMAKE_CXX_EXTENSIONS_COMPUTED_DEFAULT ON)
 # -fno-sanitize: zig's default for code that is not optimised. -dynamic: it links statically else.
 set(target -target ${MEMPROF_PROCESSOR}-linux-musl -fno-sanitize=undefined)
 set(CMAKE_C_COMPILER ${MEMPROF_ZIG} cc ${target})

@@ -52,8 +52,8 @@ def build(processor, jobs):
         fcntl.flock(lock, fcntl.LOCK_EX)
         run(["cmake", "-G", "Ninja", "-S", ROOT, "-B", folder, "--toolchain", ROOT / "cmake/toolchains/musl.cmake",
              f"-DMEMPROF_ZIG={compiler}", f"-DMEMPROF_PROCESSOR={processor}", "-DCMAKE_BUILD_TYPE=RelWithDebInfo", "-DMEMPROF_ENGINE_ONLY=ON",
-             "-DMEMPROF_TESTS=OFF", "-DMEMPROF_WERROR=ON", "-DCMAKE_INSTALL_LIBDIR=lib/memprof/musl", *launcher], folder / "configure.log")
-        run(["cmake", "--build", folder, "-j", str(jobs), "--target", "memprof_shared", "memprof_static", "memprof_engine"], folder / "build.log")
+             "-DMEMPROF_TESTS=OFF", "-DMEMPROF_WERROR=ON", *launcher], folder / "configure.log")
+        run(["cmake", "--build", folder, "-j", str(jobs), "--target", "memprof_shared"], folder / "build.log")
     return folder / "lib/libmemprof.so", None
 
 
