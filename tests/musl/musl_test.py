@@ -181,11 +181,12 @@ class Run(Musl):
     def test_a_mixture(self):
         """Each has the library of its own C library, whoever starts it."""
         musl, glibc = Programs.get("life.c", "musl_gcc"), Programs.get("life.c", "glibc")
+        library = str(e2e.LIBRARY.with_name("libmemprof.so"))  # which the command takes of the folder
         found, done = self.run_(glibc, "execute", musl, "execute", glibc, "execute", musl)
-        self.assertEqual(done.stdout.decode().split(), [str(e2e.LIBRARY), str(LIBRARY), str(e2e.LIBRARY)])
+        self.assertEqual(done.stdout.decode().split(), [library, str(LIBRARY), library])
         self.assertEqual((len(found["life_glibc"]), len(found["life_musl_gcc"])), (2, 2), done.stderr)
         found, done = self.run_(musl, "execute", glibc, "execute", musl)
-        self.assertEqual(done.stdout.decode().split(), [str(LIBRARY), str(e2e.LIBRARY)])
+        self.assertEqual(done.stdout.decode().split(), [str(LIBRARY), library])
         self.assertEqual((len(found["life_glibc"]), len(found["life_musl_gcc"])), (1, 2), done.stderr)
 
     def test_found_beside_the_library(self):
