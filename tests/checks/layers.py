@@ -40,7 +40,7 @@ LAYERS = [
 LADDERS = {
     "src/core": "sampling arena mappings tables rates counts reader engine hooks",
     "src/unwind": "lists tables walk",
-    "src/platform/linux": "memory files modules process interpose programs execute imports inline_hooks stack",
+    "src/platform/linux": "libc memory files modules process interpose programs execute imports inline_hooks stack",
     "src/profile": "model significance names matching view text files foreign pprof formats lifetimes memory report live churn leaks compare gate series page symbolize",
     "src/profile/symbolize": "files elf jit dwarf source_maps",
     "src/platform/linux/inline_hooks": "code",
@@ -73,6 +73,7 @@ LINUX_ALLOWED = ["tools/memprof/attach", "tools/memprof/host", "src/profile/file
 OS_MACRO = re.compile(
     r"\b(_?_?linux_?_?|__gnu_linux__|__APPLE__|__MACH__|TARGET_OS_\w+|_?_?WIN(32|64)(__)?|_WIN(32|64)|_MSC_VER|"
     r"__ANDROID__|__FreeBSD__|__OpenBSD__|__NetBSD__|__GLIBC__|__MINGW(32|64)__|__CYGWIN__|__unix__|__sun)\b")
+LIBC_ROOM, LIBC = "src/platform/linux/libc", re.compile(r"\b(RTLD_DL_\w+|__libc_\w+|dladdr1|gnu_get_libc\w*|__GLIBC\w*)\b")
 INCLUDE = re.compile(r'\s*#\s*include\s*([<"])([^>"]+)[>"]')
 # Asks for the format of object files, which is the compiler's.
 OBJECT_FORMAT = "src/platform/object_format.h"
@@ -139,6 +140,8 @@ def violations_of_line(path, line):
     condition = CONDITION.match(line)
     if condition and not platform and path != OBJECT_FORMAT and OS_MACRO.search(condition.group(2)):
         found.append("an OS is asked for outside src/platform/<system>")
+    if below(path, "src/platform") and not below(path, LIBC_ROOM):
+        found += [f"{name}: of one C library, outside {LIBC_ROOM}" for name in LIBC.findall(line.partition("//")[0])]
     if "__has_include" in line and not platform:
         found.append("__has_include outside src/platform/<system>")
     is_outside = path.startswith(("tools/", "src/profile/")) and not any(below(path, p) for p in LINUX_ALLOWED)
@@ -305,6 +308,9 @@ PLANTED = [
     ("src/platform/linux/x.cc", '#include "profile/model/model.h"'),
     ("src/platform/linux/x.cc", '#include "memprof.h"'),
     ("src/platform/linux/modules/x.cc", '#include "platform/linux/stack/x.h"'),
+    ("src/platform/linux/modules/x.cc", "#if defined(__GLIBC__)"),
+    ("src/platform/linux/modules/x.cc", "  ask(p, &info, &map, RTLD_DL_LINKMAP);"),
+    ("src/platform/linux/interpose/x.cc", 'extern "C" void* __libc_malloc(size_t);'),
     ("src/dump/x.cc", '#include "platform/linux/x.h"'),
     ("src/dump/x.cc", '#include "profile/model/model.h"'),
     ("src/dump/x.cc", '#include "capi/call.h"'),
@@ -337,6 +343,7 @@ INNOCENT = [
     ("src/unwind/x.cc", '#include "platform/memory.h"'),
     ("src/platform/object_format.h", "#elif defined(__MACH__)"),
     ("src/platform/linux/x.cc", "#include <sys/mman.h>"),
+    ("src/platform/linux/libc/glibc/x.cc", "  dladdr1(p, &info, &map, RTLD_DL_LINKMAP);"),
     ("src/platform/linux/x.cc", "#ifdef __linux__"),
     ("src/platform/linux/x.cc", '#include "platform/posix/x.h"'),
     ("src/platform/reference/x.cc", '#include "platform/posix/x.h"'),

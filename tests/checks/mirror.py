@@ -15,6 +15,7 @@ from check_main import check_main
 # Source -> why it has no test file of its own. An entry that is not needed any more is an error.
 INTERPOSER = "defines malloc, so it cannot be linked into a test; tests/e2e runs programs with it"
 PATCHER = "changes the code of its process; tests/e2e/inner_allocators_test.py runs programs with it"
+MUSL = "does something only in what is built for musl; tests/musl runs programs with it"
 EXCEPTIONS = {
     "src/platform/linux/execute/execute.cc": "defines exec, only in libmemprof.so; tests/e2e/executed_test.py runs programs with it",
     "src/platform/linux/inline_hooks/complaints.cc": PATCHER,
@@ -39,6 +40,9 @@ EXCEPTIONS = {
     "src/platform/linux/interpose/process/mappings.cc": INTERPOSER,
     "src/platform/linux/interpose/real.cc": INTERPOSER,
     "src/platform/linux/interpose/real_mappings.cc": INTERPOSER,
+    "src/platform/linux/libc/musl/c_library.cc": MUSL,
+    "src/platform/linux/libc/musl/malloc_areas.cc": MUSL,
+    "src/platform/linux/stack/untabled_code.cc": MUSL,
     "src/platform/linux/stack/operator_frames.cc": "looks at a standard library behind the hooks; tests/e2e/early_test.py runs a program with it",
     "src/platform/linux/stack/libunwind_stack.cc": "only in a build of its own; tests/install/libunwind_test.py makes one",
     "tools/memprof/attach/processor/processor_other.cc": "empty on x86-64, where the tests run",

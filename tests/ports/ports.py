@@ -3,6 +3,7 @@
 """Compiles the engine for other systems, with zig: each source is an object, warnings are errors.
 
 usage: ports.py [--jobs N] [TARGET...]    all targets if none is named
+       ports.py --zig                     prints where the compiler is
        ports.py --self-test               plants sources that other systems do not have, and sees them found
 
 Prints for each target how many sources compile, and what the compiler says of the others. A source that does not is a
@@ -34,6 +35,7 @@ ENGINE = ["src", "capi"]
 NOT_ENGINE = {"src/profile": "outside of the profiled process: needs libraries, of which there are none for these targets"}
 SYSTEMS = "src/platform"
 POSIX = ["posix", "reference"]
+LIBC = "src/platform/linux/libc"  # a folder for each C library
 TARGETS = {  # target of zig: folders of src/platform
     "aarch64-macos": POSIX,
     "x86_64-macos": POSIX,
@@ -80,7 +82,8 @@ def sources_of(target, root=ROOT):
     for path in (path for top in ENGINE for path in (root / top).rglob("*.cc")):
         name = path.relative_to(root).as_posix()
         system = name.removeprefix(SYSTEMS + "/").split("/")[0] if name.startswith(SYSTEMS + "/") else None
-        if not any(name.startswith(folder + "/") for folder in NOT_ENGINE) and (system is None or system in TARGETS[target]):
+        is_of_other = name.startswith(LIBC + "/") and not target.endswith("-" + name.removeprefix(LIBC + "/").split("/")[0])
+        if not is_of_other and not any(name.startswith(folder + "/") for folder in NOT_ENGINE) and (system is None or system in TARGETS[target]):
             found.append(name)
     return sorted(found)
 
@@ -136,6 +139,8 @@ PLANTED = [  # source, text, does it compile for macOS, for Windows, for musl
     ("src/core/warned.cc", "int f(int unused) { return 1; }", (False, False, False)),
     ("src/platform/posix/here.cc", "#include <sys/mman.h>\nint f() { return PROT_READ; }", (True, None, True)),
     ("src/platform/other/here.cc", "#error not for these", (None, None, None)),
+    ("src/platform/linux/libc/glibc/here.cc", "#error not for these", (None, None, None)),
+    ("src/platform/linux/libc/musl/here.cc", "#include <sys/auxv.h>", (None, None, True)),
     ("src/profile/here.cc", "#error not in the process", (None, None, None)),
 ]
 
@@ -167,6 +172,7 @@ def main():
     parser = argparse.ArgumentParser(usage=__doc__.split("usage: ")[1].split("\n\n")[0])
     parser.add_argument("--jobs", type=int, default=len(os.sched_getaffinity(0)))
     parser.add_argument("--self-test", action="store_true")
+    parser.add_argument("--zig", action="store_true")
     parser.add_argument("targets", nargs="*", metavar="TARGET")
     asked = parser.parse_args()
     unknown = sorted(set(asked.targets) - set(TARGETS))
@@ -176,6 +182,9 @@ def main():
     if compiler is None:
         print(f"skipped: {why}")
         return SKIPPED
+    if asked.zig:
+        print(compiler)
+        return 0
     if asked.self_test:
         return self_test(compiler, asked.jobs)
     all_wrong = []

@@ -41,6 +41,8 @@ platform::OwnerPage* g_page = nullptr;
 
 // Of OwnerPage::claim.
 enum : uint32_t { kUnclaimed, kMaking, kMade, kRefused };
+// Who is at it; relaxed: only a thread that asks for itself has to be right.
+std::atomic<uint32_t> g_maker{0};
 
 // For tables that are made later.  Written by adopt_settings().
 struct {
@@ -141,6 +143,23 @@ void own_process() {
   g_page->mark.store(value, std::memory_order_release);
 }
 
+// Another thread is making them: threads that begin together have their first samples at once.  A handler that interrupts
+// the maker does not wait for it.  Bounded, since the maker may have been stopped.
+bool wait_for_tables() {
+  constexpr uint64_t kLongestNs = 50'000'000;
+  const uint32_t thread = platform::thread_id();
+  const uint64_t begun_ns = platform::monotonic_ns();
+  // acquire pairs with the release of the thread that is at it.
+  while (g_page->claim.load(std::memory_order_acquire) == kMaking) {
+    if (g_maker.load(std::memory_order_relaxed) == thread ||
+        platform::monotonic_ns() - begun_ns > kLongestNs) {
+      return false;
+    }
+    platform::yield_thread();
+  }
+  return is_following();
+}
+
 }  // namespace
 
 bool change_state(State from, State to) {
@@ -226,8 +245,9 @@ bool make_first_tables() {
   uint32_t expected = kUnclaimed;
   // acquire and release: a handler that interrupts us, and other threads, find it claimed.
   if (!g_page->claim.compare_exchange_strong(expected, kMaking, std::memory_order_acq_rel)) {
-    return false;
+    return expected == kMaking && wait_for_tables();
   }
+  g_maker.store(platform::thread_id(), std::memory_order_relaxed);
   const bool made = make_tables(is_child ? this_process() : g_settings.owner);
   if (made) {
     publish_state();

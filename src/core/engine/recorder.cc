@@ -224,10 +224,11 @@ void end_allocation(Pending* pending, const void* block, uint64_t size_bytes, ui
   }
   g_stacks.add_allocated(pending->stack, size_bytes, weight);
   if (g_sampled_filter.may_be(block)) {
-    // A record at an address that the allocator hands out anew: its free went past us.
+    // A record at an address that the allocator hands out anew: its free went past us, or is that of a realloc which has
+    // not returned yet (its commit will not find the record).
     LiveSample stale;
     if (take(address, g_live.find(address), &stale)) {
-      count(statistics.replaced_samples);
+      if (!stale.is_moving) count(statistics.replaced_samples);
       account_freed(stale);
     }
   }
@@ -296,10 +297,19 @@ bool record_allocation(const void* block, uint64_t size_bytes, uint64_t rate_byt
   return pending.recording;
 }
 
+static HeapMap::Token find_live(const void* block) {
+  if (!is_following()) {
+    return {};
+  }
+  const uint64_t address = reinterpret_cast<uint64_t>(block);
+  g_live.prefetch(address);
+  return g_live.find(address);
+}
+
 void record_free(const void* block) {
   budget::Meter meter(budget::is_measured_free(reinterpret_cast<uint64_t>(block)) ? platform::monotonic_ns()
                                                                                   : 0);
-  commit_realloc(block, begin_realloc(block));
+  commit_realloc(block, find_live(block));
   if (__builtin_expect(meter.is_on(), 0)) {
     note_cost(&meter);
   }
@@ -312,12 +322,17 @@ void note_cost(budget::Meter* meter) {
 }
 
 HeapMap::Token begin_realloc(const void* block) {
-  if (!is_following()) {
-    return {};
+  const HeapMap::Token token = find_live(block);
+  if (token) {
+    g_live.begin_move(token);
   }
-  const uint64_t address = reinterpret_cast<uint64_t>(block);
-  g_live.prefetch(address);
-  return g_live.find(address);
+  return token;
+}
+
+void cancel_realloc(HeapMap::Token token) {
+  if (token && is_following()) {
+    g_live.end_move(token);
+  }
 }
 
 void commit_realloc(const void* block, HeapMap::Token token) {

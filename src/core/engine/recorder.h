@@ -65,10 +65,11 @@ bool record_allocation(const void* block, uint64_t size_bytes, uint64_t rate_byt
 void record_free(const void* block);
 
 // realloc: before the real call, names the record of the old block (empty: none); after it succeeded, takes
-// that record out.  A failed realloc leaves it as it was; a record that the address got meanwhile is not
-// touched.
+// that record out, after it failed leaves it as it was.  A record that the address got meanwhile is not
+// touched: musl's realloc frees the old block for all threads before it returns.
 HeapMap::Token begin_realloc(const void* block);
 void commit_realloc(const void* block, HeapMap::Token token);
+void cancel_realloc(HeapMap::Token token);
 
 // Before the program loads a filter of system calls: asks the system for what will be needed.
 void before_sandbox();

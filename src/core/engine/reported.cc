@@ -71,6 +71,8 @@ void reallocated(uint64_t token, const void* old_block, const void* block, uint6
   const auto free_old = [=] {
     if (token != 0 && (block != nullptr || size_bytes == 0)) {
       profiler::commit_realloc(key(old_block, of), from_token(token));
+    } else if (token != 0) {
+      profiler::cancel_realloc(from_token(token));
     }
   };
   if (ran_out) {

@@ -75,6 +75,8 @@ template <typename Reallocate>
     const int errno_after = errno;
     profiler::commit_realloc(block, token);
     errno = errno_after;
+  } else if (token) {
+    profiler::cancel_realloc(token);
   }
   return moved;
 }

@@ -22,9 +22,9 @@ bool change(std::atomic<uint64_t>* word, uint64_t from, uint64_t to) {
 
 // Of a field that has no generation with it.  false: the record is gone, perhaps since: who needs to know whether
 // it was changed before that needs the generation in the same word.
-bool change(LiveRecord* record, uint32_t generation, std::atomic<uint32_t>* field, uint32_t from,
-            uint32_t to) {
-  uint32_t expected = from;
+template <typename Word>
+bool change(LiveRecord* record, uint32_t generation, std::atomic<Word>* field, Word from, Word to) {
+  Word expected = from;
   if (!field->compare_exchange_strong(expected, to, std::memory_order_acq_rel, std::memory_order_relaxed)) {
     return false;
   }
@@ -37,6 +37,9 @@ bool change(LiveRecord* record, uint32_t generation, std::atomic<uint32_t>* fiel
 }
 
 constexpr uint32_t kMaxLooks = 64;
+
+// In the time of a record, which has no use for it: is its block at a realloc?
+constexpr uint64_t kMovingBit = uint64_t{1} << 63;
 
 // Levels beyond are opened only when there are thousands of samples.
 constexpr uint32_t kPrefetchedLevels = 3;
@@ -238,12 +241,15 @@ bool HeapMap::erase(uint64_t address, Token token, LiveSample* erased, const Kep
   const uint64_t rate = record.rate.exchange(kNoRateWord, std::memory_order_acq_rel);
   const uint64_t stack =
       record.stack.exchange(StackWord::word(token.generation, kNoStack), std::memory_order_acq_rel);
+  const uint64_t time_ns = record.time_ns.load(std::memory_order_relaxed);
   *erased = {address,
              record.size_bytes.load(std::memory_order_relaxed),
              RateWord::rate_of(rate),
-             record.time_ns.load(std::memory_order_relaxed),
+             time_ns & ~kMovingBit,
              StackWord::stack_of(stack),
-             ResidentShare::thread_of(record.thread_id.load(std::memory_order_relaxed))};
+             ResidentShare::thread_of(record.thread_id.load(std::memory_order_relaxed)),
+             0,
+             (time_ns & kMovingBit) != 0};
   if (is_kept(*erased, kept)) {
     record.stack.store(stack, std::memory_order_release);
     record.rate.store(rate, std::memory_order_release);
@@ -277,6 +283,18 @@ void HeapMap::peek_stacks(uint64_t first_slot, uint32_t count, uint32_t* stacks)
 bool HeapMap::change_rate(Token token, uint64_t from, uint64_t to) const {
   return change(&slot_at(token.slot).record->rate, RateWord::word(token.generation, from),
                 RateWord::word(token.generation, to));
+}
+
+void HeapMap::begin_move(Token token) const {
+  LiveRecord& record = *slot_at(token.slot).record;
+  const uint64_t time_ns = record.time_ns.load(std::memory_order_acquire) & ~kMovingBit;
+  change(&record, token.generation, &record.time_ns, time_ns, time_ns | kMovingBit);
+}
+
+void HeapMap::end_move(Token token) const {
+  LiveRecord& record = *slot_at(token.slot).record;
+  const uint64_t time_ns = record.time_ns.load(std::memory_order_acquire) & ~kMovingBit;
+  change(&record, token.generation, &record.time_ns, time_ns | kMovingBit, time_ns);
 }
 
 uint64_t HeapMap::first_rate(Token token, const LiveSample& sample) const {
@@ -333,7 +351,7 @@ bool HeapMap::read(const std::atomic<uint64_t>& key, const LiveRecord& record, L
   *sample = {address,
              record.size_bytes.load(std::memory_order_acquire),
              RateWord::rate_of(record.rate.load(std::memory_order_acquire)),
-             record.time_ns.load(std::memory_order_acquire),
+             record.time_ns.load(std::memory_order_acquire) & ~kMovingBit,
              StackWord::stack_of(record.stack.load(std::memory_order_acquire)),
              ResidentShare::thread_of(word),
              ResidentShare::code_of(word)};

@@ -8,10 +8,11 @@
 //     insert   0 -> 1 (compare-exchange), generation + 1, record, -> address (release)
 //     erase    address -> 1 (compare-exchange), read the record, -> 0 (release), or address with a bit: kept
 //     rate, stack  compare-exchange of the record's, each in one word with the generation; an erase takes them out
+//     moving   a bit of the record's time: its block is at a realloc, and may be somebody else's before that returns
 //     read     key (acquire), generation, record, generation and key again: a difference means "skip"
 // An address is inserted before the allocation function returns it and erased before it is really freed, so
 // two threads never insert the same address at once; two that erase the same one (a double free in the
-// program) are told apart by the compare-exchange.
+// program) are told apart by the compare-exchange. Only realloc frees its block before it is known that it does.
 //
 // Threads: any number.
 // Signals: a handler may insert and erase while its thread is in the middle of either.
@@ -48,7 +49,8 @@ struct LiveSample {
   uint64_t time_ns;
   uint32_t stack_id;  // StackTable::ref()
   uint32_t thread_id;
-  uint32_t resident = 0;  // ResidentShare::code()
+  uint32_t resident = 0;   // ResidentShare::code()
+  bool is_moving = false;  // its block was given to a realloc that has not returned yet; erase() says it
 };
 
 // How much of a block is in memory, as a record has it beside the id of its thread, which takes no more than 22 bits.
@@ -176,6 +178,11 @@ class HeapMap {
   // Has the record count by another rate from now on.  false: it is gone, or has another rate already.  Who
   // erases it finds one or the other.
   bool change_rate(Token token, uint64_t from, uint64_t to) const;
+
+  // Its block goes to realloc, which may free it and fail to say so before another thread has the address.
+  void begin_move(Token token) const;
+  // The realloc failed: the block stays.
+  void end_move(Token token) const;
 
   // By what rate a sample was counted as allocated: it stays what it was through changes of its rate.  For who
   // changes samples, one thread at a time.

@@ -18,6 +18,17 @@ const char* file_name(const char* path) {
   return name;
 }
 
+// glibc's names on all processors, of old versions, and of the Linux Standard Base.
+bool is_of_glibc(const char* name) {
+  static constexpr const char* kLoaders[] = {"ld-linux", "ld-2.", "ld.so", "ld64.so", "ld-lsb"};
+  for (const char* const known : kLoaders) {
+    if (begins_with(name, known)) {
+      return true;
+    }
+  }
+  return false;
+}
+
 }  // namespace
 
 const Sanitizer* sanitizer_of_library(const char* path) {
@@ -41,16 +52,9 @@ const Sanitizer* sanitizer_of_symbol(const char* symbol) {
   return nullptr;
 }
 
-// glibc's names on all processors, of old versions, and of the Linux Standard Base.
-bool is_glibc_loader(const char* path) {
+Libc libc_of_loader(const char* path) {
   const char* const name = file_name(path);
-  static constexpr const char* kLoaders[] = {"ld-linux", "ld-2.", "ld.so", "ld64.so", "ld-lsb"};
-  for (const char* const known : kLoaders) {
-    if (begins_with(name, known)) {
-      return true;
-    }
-  }
-  return false;
+  return begins_with(name, "ld-musl-") ? Libc::kMusl : is_of_glibc(name) ? Libc::kGlibc : Libc::kOther;
 }
 
 }  // namespace memprof

@@ -29,7 +29,8 @@ const Sanitizer* sanitizer_of_library(const char* path);
 // Who exports `symbol` as its beginning; nullptr: none.
 const Sanitizer* sanitizer_of_symbol(const char* symbol);
 
-// Is this a loader of glibc?  One of musl that is given a library which was built for glibc fails to bind it, and ends.
-bool is_glibc_loader(const char* path);
+// Whose loader (PT_INTERP) this is.  One of musl that is given a library which was built for glibc fails to bind it, and ends.
+enum class Libc { kGlibc, kMusl, kOther };
+Libc libc_of_loader(const char* path);
 
 }  // namespace memprof

@@ -25,6 +25,7 @@ void after_fork_in_child() {
 }  // namespace
 
 void watch_forks() {
+  const MuteScope mute;  // what it allocates is ours
   pthread_atfork(nullptr, nullptr, after_fork_in_child);
 }
 

@@ -102,6 +102,30 @@ Step apply(const Row& row, StackMemory& stack, RegisterFile* registers, Caller* 
   return Step::kDone;
 }
 
+// What the code itself says, which is nothing of registers but the two that lead on.
+bool find_code_row(uint64_t address, const Surroundings& surroundings, Row* row) {
+  Rule rule{};
+  if (surroundings.find_code_rule == nullptr || !surroundings.find_code_rule(address, &rule)) {
+    return false;
+  }
+  *row = {};
+  for (RegisterRule& r : row->registers) {
+    r.kind = RegisterRule::kUndefined;
+  }
+  row->cfa_kind = Row::kCfaRegister;
+  row->cfa_register = rule.kind == Rule::kFromSp ? kStackPointer : kFrameRegister;
+  row->cfa_offset = static_cast<int64_t>(kWord) * rule.a;
+  row->registers[kStackPointer].kind = RegisterRule::kSame;
+  RegisterRule& frame = row->registers[kFrameRegister];
+  frame.kind = rule.b != 0 ? RegisterRule::kAtCfa : RegisterRule::kSame;
+  frame.value = -static_cast<int64_t>(kWord) * rule.b;
+  if (rule.kind != Rule::kRoot) {
+    row->registers[kReturnAddress].kind = RegisterRule::kAtCfa;
+    row->registers[kReturnAddress].value = -static_cast<int64_t>(kWord);
+  }
+  return true;
+}
+
 // The signal frame, as the tables of every C library describe it, without their expressions.
 Step leave_signal_frame(StackMemory& stack, RegisterFile* registers, Caller* caller) {
   const uint64_t frame = registers->values[kStackPointer];
@@ -161,7 +185,10 @@ WalkResult walk_with_all_registers(RegisterFile registers, uint64_t first_cfa, c
     Row row;
     const bool is_in_module = surroundings.find_image(address, &image);
     const RegisteredTables::Reading registered(g_registered_tables);  // what the row points to stays
-    const Found found = is_in_module ? find_row(image, address, &row) : registered.find_row(address, &row);
+    Found found = is_in_module ? find_row(image, address, &row) : registered.find_row(address, &row);
+    if (found == Found::kNo && find_code_row(address, surroundings, &row)) {
+      found = Found::kYes;
+    }
     Step step;
     bool is_elsewhere = false;
     if (found == Found::kCorrupt) {

@@ -141,9 +141,9 @@ inline bool read_signal_frame(StackMemory& stack, uint64_t context, Position* in
          stack.read(context + kSignalPlaces[1].offset, &interrupted->bp);
 }
 
-// Every C library's trampoline has a table.
-inline bool is_bare_trampoline(const Surroundings&, uint64_t) {
-  return false;
+// musl's trampoline has no table.
+inline bool is_bare_trampoline(const Surroundings& surroundings, uint64_t pc) {
+  return surroundings.is_signal_return != nullptr && surroundings.is_signal_return(pc);
 }
 
 }  // namespace memprof::unwind

@@ -10,13 +10,17 @@ namespace {
 using platform::Walk;
 using platform::WalkResult;
 
+bool find_by_code(uint64_t address, const Surroundings& surroundings, Rule* rule) {
+  return surroundings.find_code_rule != nullptr && surroundings.find_code_rule(address, rule);
+}
+
 // The first time that an address is seen.
 [[gnu::noinline]] Rule derive(uint64_t address, const Surroundings& surroundings, uint32_t ticket) {
   Image image;
   Row row;
   Rule rule{};
   if (!surroundings.find_image(address, &image)) {
-    if (!find_registered_rule(address, &row, &rule)) {
+    if (!find_registered_rule(address, &row, &rule) && !find_by_code(address, surroundings, &rule)) {
       return {Rule::kFramePointer, 0, 0};  // not entered: something may be loaded there later
     }
     g_rule_cache.enter(address, rule, ticket);
@@ -27,7 +31,9 @@ using platform::WalkResult;
       rule = derive_rule(row);
       break;
     case Found::kNo:
-      rule = {Rule::kFramePointer, 1, 0};
+      if (!find_by_code(address, surroundings, &rule)) {
+        rule = {Rule::kFramePointer, 1, 0};
+      }
       break;
     case Found::kCorrupt:
       rule = {Rule::kNone, 0, 0};

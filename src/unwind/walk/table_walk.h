@@ -19,6 +19,7 @@
 #include "platform/stack.h"
 #include "unwind/tables/eh_frame.h"
 #include "unwind/tables/expression.h"
+#include "unwind/tables/rule.h"
 #include "unwind/tables/stack_memory.h"
 
 namespace memprof::unwind {
@@ -37,8 +38,10 @@ struct Surroundings {
   bool (*read_memory)(uint64_t address, void* bytes, size_t size_bytes) = nullptr;
   // What the call right before a return address leads to.  false: it does not say so, or that is a jump to somewhere else.
   bool (*find_call_target)(uint64_t return_address, uint64_t* target) = nullptr;
-  // aarch64: is it the trampoline that signal handlers return to?  Must be safe for any value.
+  // Is it the trampoline that signal handlers return to, which has no table?  Must be safe for any value.
   bool (*is_signal_return)(uint64_t address) = nullptr;
+  // For code of a module that no table describes: what the code itself says.  false: nothing.
+  bool (*find_code_rule)(uint64_t address, Rule* rule) = nullptr;
 };
 
 // Where a walk is: in a caller, right after its call returned.

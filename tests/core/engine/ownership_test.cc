@@ -24,6 +24,27 @@ using testing_support::in_child;
 using testing_support::marked_filter_slots;
 using testing_support::run_threads;
 
+// ---- Tables that are made at the first sample
+
+// One of them makes the tables, which takes a millisecond; the others wait for it.
+TEST(Ownership, ThreadsThatBeginTogetherLoseNoSample) {
+  in_child([] {
+    profiler::Sharing late;
+    late.defer_tables = true;
+    ASSERT_EQ(Status::kOk, profiler::initialize(kLimits, 4096, late));
+    ASSERT_EQ(Status::kOk, profiler::start());
+    ASSERT_FALSE(profiler::arena());
+    constexpr int kThreads = 8;
+    constexpr uint64_t kEach = 100;
+    run_threads(kThreads, [](int thread) {
+      for (uint64_t i = 0; i < kEach; ++i) {
+        record(0x100000 * (static_cast<uint64_t>(thread) + 1) + i * 16);
+      }
+    });
+    EXPECT_EQ(kThreads * kEach, profiler::counters().samples);
+  });
+}
+
 // ---- Children
 
 TEST(Ownership, AForkChildRecordsNothingAndIsRefused) {

@@ -126,6 +126,25 @@ TEST(Recorder, AFailedReallocLeavesTheRecordAsItWas) {
     EXPECT_EQ(1000u, profiler::counters().live_samples);
     EXPECT_EQ(1000u, take_own()->records.size);
     EXPECT_EQ(0u, profiler::counters().freed_samples);
+    EXPECT_GT(take_own()->records.data[0].time_ns, 0u);
+    EXPECT_LT(take_own()->records.data[0].time_ns, uint64_t{1} << 62);  // readers see nothing of it
+  });
+}
+
+TEST(Recorder, AfterAFailedReallocAFreeThatIsNotSeenCountsAsOne) {
+  in_child([] {
+    start_at(4096);
+    for (const bool fails : {false, true}) {
+      record(0x10000);
+      const HeapMap::Token token = profiler::begin_realloc(block_at(0x10000));
+      if (fails) {
+        profiler::cancel_realloc(token);
+      }
+      record(0x10000);
+      EXPECT_EQ(fails ? 1u : 0u, profiler::counters().replaced_samples);
+      hooked_free(block_at(0x10000));
+    }
+    profiler::cancel_realloc({});
   });
 }
 
@@ -143,6 +162,8 @@ TEST(Recorder, AReallocTakesOutItsOwnRecordOnly) {
     record(0x20000, 128);
     profiler::commit_realloc(block_at(0x20000), stale);
     EXPECT_EQ(1u, profiler::counters().live_samples);
+    EXPECT_EQ(0u, profiler::counters().replaced_samples);  // it was no free that went past us
+    EXPECT_EQ(2u, profiler::counters().freed_samples);
     const auto s = take_own();
     ASSERT_EQ(1u, s->records.size);
     EXPECT_EQ(128u, s->records.data[0].size_bytes);

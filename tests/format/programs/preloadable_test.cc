@@ -33,16 +33,18 @@ TEST(Preloadable, WhatSanitizersExport) {
   EXPECT_EQ(nullptr, sanitizer_of_symbol("malloc"));
 }
 
-TEST(Preloadable, LoadersOfGlibc) {
+TEST(Preloadable, Loaders) {
   for (const char* ours :
        {"/lib64/ld-linux-x86-64.so.2", "/lib/ld-linux-aarch64.so.1", "/opt/glibc/lib/ld-2.31.so",
         "/lib64/ld-lsb-x86-64.so.3", "/lib/ld64.so.2", "ld-linux.so.2"}) {
-    EXPECT_TRUE(is_glibc_loader(ours)) << ours;
+    EXPECT_EQ(Libc::kGlibc, libc_of_loader(ours)) << ours;
   }
-  for (const char* other :
-       {"/lib/ld-musl-x86_64.so.1", "/lib/ld-uClibc.so.0", "/system/bin/linker64", "", "/ld-linux/x"}) {
-    EXPECT_FALSE(is_glibc_loader(other)) << other;
+  for (const char* other : {"/lib/ld-uClibc.so.0", "/system/bin/linker64", "", "/ld-linux/x",
+                            "/ld-musl-x86_64.so.1/x", "ld-musl"}) {
+    EXPECT_EQ(Libc::kOther, libc_of_loader(other)) << other;
   }
+  EXPECT_EQ(Libc::kMusl, libc_of_loader("/lib/ld-musl-x86_64.so.1"));
+  EXPECT_EQ(Libc::kMusl, libc_of_loader("ld-musl-aarch64.so.1"));
 }
 
 }  // namespace

@@ -71,13 +71,28 @@ bool has_whole_tables(const ElfFacts& facts) {
   return facts.has_unwind_tables && (facts.unwind_share < 0 || facts.unwind_share >= kWholeShare);
 }
 
-void check_stacks(const std::string& shown, const ElfFacts& facts, Checks* checks) {
+// As in all programs of musl (docs/musl.md).
+bool is_left_by_code(const ProgramFiles& files) {
+#if defined(__x86_64__)
+  return is_musl_loader(elf_interpreter(files.path));
+#else
+  static_cast<void>(files);
+  return false;
+#endif
+}
+
+void check_stacks(const std::string& shown, const ElfFacts& facts, bool by_code, Checks* checks) {
   const std::string name = "stacks";
   if (facts.is_go) {
     checks->yes(name, shown + " is Go, whose stacks go by frame pointers");
     return;
   }
   if (!has_whole_tables(facts)) {
+    if (by_code) {
+      checks->yes(name,
+                  shown + " is of musl: code without unwind tables is left by what its instructions do");
+      return;
+    }
     const int percent = facts.unwind_share > 0 ? static_cast<int>(facts.unwind_share * 100) : 0;
     checks->note(
         name,
@@ -175,9 +190,9 @@ void check_program(const ProgramFiles& files, Checks* checks) {
   if (code.library != nullptr) check_own_interface(code.shown, code.facts, checks);
   // Stacks go through both, names are wanted of the code.
   if (has_whole_tables(facts)) {
-    check_stacks(code.shown, code.facts, checks);
+    check_stacks(code.shown, code.facts, is_left_by_code(files), checks);
   } else {
-    check_stacks(files.shown, facts, checks);
+    check_stacks(files.shown, facts, is_left_by_code(files), checks);
   }
   check_runtimes(files, checks);
   check_names(files, code.shown, code.library != nullptr ? *code.library : *file, code.facts, checks);

@@ -42,15 +42,28 @@ std::string file_name(const std::string& path) {
 }
 
 // A path that LD_PRELOAD can hold: the loader splits at ' ' and ':' and replaces $ORIGIN and the like.
-std::string preloadable(const std::string& library, const TemporaryFolder& folder) {
+std::string preloadable(const std::string& library, const TemporaryFolder& folder,
+                        const char* name = "/libmemprof.so") {
   if (library.find_first_of(" :$") == std::string::npos) return library;
-  const std::string link = folder.path() + "/libmemprof.so";
+  const std::string link = folder.path() + name;
   if (symlink(library.c_str(), link.c_str()) != 0 || link.find_first_of(" :$") != std::string::npos) {
     throw Failure(library +
                   ": cannot be preloaded from a path with ' ', ':' or '$'; set MEMPROF_LIBRARY, or TMPDIR to "
                   "a folder without them");
   }
   return link;
+}
+
+// Those of both C libraries; that for musl is empty where there is none.
+struct Libraries {
+  std::string glibc;
+  std::string musl;
+};
+
+Libraries find_libraries(const TemporaryFolder& folder) {
+  const std::string library = find_library();
+  return {preloadable(library, folder),
+          preloadable(find_musl_library(library).path, folder, "/libmemprof.so.musl")};
 }
 
 // The folder for the arenas of all processes; none where there can be none: they write their profiles at exit
@@ -75,13 +88,19 @@ uint64_t new_run_token() {
 }
 
 ChildProcess::Environment environment_for(const RunOptions& options, const TargetProgram& target,
-                                          const std::string& library, const std::string& arenas,
+                                          const Libraries& libraries, const std::string& arenas,
                                           const std::string& profiles, uint64_t run_token) {
   ChildProcess::Environment environment;
   if (target.can_preload) {
+    const std::string& library = target.library.empty() ? libraries.glibc : libraries.musl;
     const char* before = std::getenv("LD_PRELOAD");
     const bool has_others = before != nullptr && *before != '\0';
     environment.emplace_back("LD_PRELOAD", has_others ? library + ":" + before : library);
+  }
+  // Programs of the other C library, which this one starts, get theirs by these.
+  if (!libraries.musl.empty()) {
+    environment.emplace_back("MEMPROF_GLIBC_LIBRARY", libraries.glibc);
+    environment.emplace_back("MEMPROF_MUSL_LIBRARY", libraries.musl);
   }
   // Empty: as if it were not there, whatever it is outside.
   environment.emplace_back("MEMPROF_RATE", options.rate_bytes ? std::to_string(*options.rate_bytes) : "");
@@ -284,13 +303,13 @@ FinishedRun run_profiled(const RunOptions& options) {
   static_cast<void>(
       expand_path(options.output, path_facts));  // a wrong pattern is said before anything starts
   TemporaryFolder folder;
-  const std::string library = preloadable(find_library(), folder);
+  const Libraries libraries = find_libraries(folder);
   const auto arena_folder = make_arena_folder();
   const std::string arenas = arena_folder != nullptr ? arena_folder->path() : "";
 
   const uint64_t run_token = new_run_token();
   ChildProcess child(options.command,
-                     environment_for(options, target, library, arenas, folder.path(), run_token),
+                     environment_for(options, target, libraries, arenas, folder.path(), run_token),
                      "MEMPROF_RUN_PID", options.program_output);
   facts.pid = static_cast<uint64_t>(child.pid());
   path_facts.pid = child.pid();

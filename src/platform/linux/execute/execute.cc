@@ -22,6 +22,7 @@
 #include "core/sampling/sampler.h"
 #include "platform/linux/programs/preload_list.h"
 #include "platform/linux/programs/program_file.h"
+#include "platform/linux/programs/sibling_library.h"
 #include "platform/memory.h"
 #include "platform/process.h"
 
@@ -64,6 +65,7 @@ __attribute__((constructor)) void look_up() {
   Dl_info own;
   if (dladdr(&g_next, &own) != 0) {
     platform::set_own_library(own.dli_fname);
+    platform::find_sibling_library(own.dli_fname);
   }
   __atomic_store_n(&g_next.is_known, true, __ATOMIC_RELEASE);
 }
@@ -78,21 +80,24 @@ const Next& next() {
 // More is mapped: what a vfork child maps stays with its parent.
 constexpr size_t kMaxOnStack = 16 * 1024;
 
-// Call(environment): with the library in it, or without, where the program suffers none.
+// Call(environment): with the library in it; with that of the program's own C library; or without, where the program
+// suffers none.
 template <typename Call>
 int with_fit_environment(platform::Preload preload, List envp, const Call& call) {
-  const size_t size = preload == platform::Preload::kHarmless ? 0 : platform::environment_copy_bytes(envp);
+  const char* const instead = preload == platform::Preload::kSibling ? platform::sibling_library() : "";
+  const size_t size =
+      preload == platform::Preload::kHarmless ? 0 : platform::environment_copy_bytes(envp, instead);
   if (size == 0) {
     return call(envp);
   }
   if (size <= kMaxOnStack) {
-    return call(platform::copy_environment(envp, alloca(size), size));
+    return call(platform::copy_environment(envp, alloca(size), size, instead));
   }
   void* const memory = platform::reserve_pages(size);
   if (memory == nullptr) {
     return call(envp);
   }
-  const int result = call(platform::copy_environment(envp, memory, size));
+  const int result = call(platform::copy_environment(envp, memory, size, instead));
   const int saved_errno = errno;
   platform::release_pages(memory, size);
   errno = saved_errno;

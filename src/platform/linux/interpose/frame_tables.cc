@@ -3,12 +3,12 @@
 
 #include <dlfcn.h>
 #include <errno.h>
-#include <link.h>
 
 #include <atomic>
 
 #include "core/sampling/sampler.h"
 #include "platform/linux/interpose/hook_name.h"
+#include "platform/linux/libc/c_library.h"
 #include "platform/memory.h"
 #include "unwind/tables/registered.h"
 
@@ -58,21 +58,9 @@ void add_site(const Site& site) {
   g_is_adding.store(false, std::memory_order_release);
 }
 
-// The module of an address by the name that the loader knows it by; "": the program.  nullptr: there is none.
-const char* module_name(uint64_t address) {
-  Dl_info info;
-#if defined(__GLIBC__)
-  void* map = nullptr;
-  const bool is_known = dladdr1(reinterpret_cast<void*>(address), &info, &map, RTLD_DL_LINKMAP) != 0;
-  return is_known && map != nullptr ? static_cast<link_map*>(map)->l_name : nullptr;
-#else
-  return dladdr(reinterpret_cast<void*>(address), &info) != 0 ? info.dli_fname : nullptr;
-#endif
-}
-
 // What the libraries that the caller's needs define.  They stay loaded from then on, because a site keeps it.
 uint64_t find_for(uint32_t call, uint64_t caller) {
-  const char* path = module_name(caller);
+  const char* path = platform::libc::module_name(caller);
   if (path == nullptr) {
     return 0;
   }

@@ -40,6 +40,11 @@ void* muted_memalign(size_t alignment, size_t size) {
   return g_nesting.memalign(alignment, size);
 }
 
+void* muted_valloc(size_t size) {
+  const MuteScope mute;
+  return g_nesting.valloc(size);
+}
+
 // An allocator may lack a function; the next one's is found then, and free is not for its blocks.
 bool serves_free(const void* function) {
   platform::ElfImage allocator;
@@ -84,6 +89,7 @@ void mute_nested_calls() {
                  [] { return g_real.aligned_alloc(kAlignment, kSize); });
   mute_if_nested(g_real.memalign, g_nesting.memalign, muted_memalign,
                  [] { return g_real.memalign(kAlignment, kSize); });
+  mute_if_nested(g_real.valloc, g_nesting.valloc, muted_valloc, [] { return g_real.valloc(kSize); });
 }
 
 }  // namespace memprof::interpose

@@ -17,18 +17,10 @@
 #include "platform/linux/interpose/bootstrap.h"
 #include "platform/linux/interpose/hook_table.h"
 #include "platform/linux/interpose/nested.h"
+#include "platform/linux/libc/c_library.h"
 #include "platform/linux/modules/dynamic_section.h"
 #include "platform/linux/modules/elf_image.h"
 #include "platform/process.h"
-
-// glibc's own names for its functions, for the case that dlsym cannot say.
-extern "C" {
-void* __libc_malloc(size_t) __attribute__((weak));
-void __libc_free(void*) __attribute__((weak));
-void* __libc_calloc(size_t, size_t) __attribute__((weak));
-void* __libc_realloc(void*, size_t) __attribute__((weak));
-void* __libc_memalign(size_t, size_t) __attribute__((weak));
-}
 
 namespace memprof::interpose {
 namespace {
@@ -143,18 +135,6 @@ void set(Function*& slot, const char* name, Function* otherwise) {
   slot = found != nullptr ? reinterpret_cast<Function*>(found) : otherwise;
 }
 
-// By the version of the C library's first functions, by which programs ask for them.
-void* find_first_version(const char* name) {
-#if !defined(__GLIBC__)
-  static_cast<void>(name);
-  return nullptr;  // symbols have no versions
-#elif defined(__x86_64__)
-  return dlvsym(RTLD_DEFAULT, name, "GLIBC_2.2.5");
-#else
-  return dlvsym(RTLD_DEFAULT, name, "GLIBC_2.17");
-#endif
-}
-
 // Does the loader's order have the module of `function` before that of `other`?
 bool is_before(const void* function, const void* other) {
   struct Search {
@@ -173,7 +153,7 @@ template <typename Function>
 Function* find_in_front(const char* name, Function* behind) {
   void* first = dlsym(RTLD_DEFAULT, name);
   // What is there for programs only (hidden versions: libc_malloc_debug), and that alone.
-  void* versioned = find_first_version(name);
+  void* versioned = platform::libc::find_first_version(name);
   first = is_before(versioned, first) ? versioned : first;
   const bool is_in_front =
       first != reinterpret_cast<void*>(behind) && is_before(first, reinterpret_cast<const void*>(&resolve));
@@ -239,11 +219,12 @@ void resolve() {
   }
   const MuteScope mute;  // what dlsym allocates is ours, not the program's
   Real found{};
-  set(found.malloc, "malloc", &__libc_malloc);
-  set(found.free, "free", &__libc_free);
-  set(found.calloc, "calloc", &__libc_calloc);
-  set(found.realloc, "realloc", &__libc_realloc);
-  set(found.memalign, "memalign", &__libc_memalign);
+  const platform::libc::Allocator own = platform::libc::own_allocator();
+  set(found.malloc, "malloc", own.malloc);
+  set(found.free, "free", own.free);
+  set(found.calloc, "calloc", own.calloc);
+  set(found.realloc, "realloc", own.realloc);
+  set(found.memalign, "memalign", own.memalign);
   set(found.posix_memalign, "posix_memalign", found.posix_memalign);
   set(found.aligned_alloc, "aligned_alloc", found.aligned_alloc);
   set(found.valloc, "valloc", found.valloc);
@@ -257,6 +238,7 @@ void resolve() {
   publish_operators(operators);
   hide_operators();
   platform::find_loader_functions();
+  platform::libc::learn_functions();
   resolve_mappings();
 
   publish(g_front.free, find_in_front("free", found.free));

@@ -9,7 +9,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "platform/linux/memory/malloc_areas.h"
+#include "platform/linux/libc/malloc_areas.h"
 #include "platform/linux/memory/mappings.h"
 #include "platform/linux/memory/own_pages.h"
 #include "platform/linux/memory/system_call.h"

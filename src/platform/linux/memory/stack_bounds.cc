@@ -11,12 +11,10 @@
 
 #include "core/sampling/sampler.h"
 #include "format/hash.h"
+#include "platform/linux/libc/c_library.h"
 #include "platform/linux/memory/system_call.h"
 #include "platform/process.h"
 #include "platform/stack.h"
-
-// Set by glibc's loader.  Weak: musl has none, and there the main thread's stack counts as foreign.
-extern "C" void* __libc_stack_end __attribute__((weak));
 
 namespace memprof::platform {
 namespace {
@@ -99,7 +97,7 @@ bool reaches(uint64_t low, uint64_t high, uint64_t own_end) {
 uint64_t supposed_end(uint64_t stack_pointer) {
   uint64_t end;
   if (thread_id() == process_id()) {
-    end = &__libc_stack_end != nullptr ? reinterpret_cast<uint64_t>(__libc_stack_end) : 0;
+    end = libc::main_stack_end();
   } else {
     end = reinterpret_cast<uint64_t>(&t_stack);
   }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which memory around the stack pointer may be read.
 //
-// Model: a thread's own stack ends at a known place: the main thread's at the loader's __libc_stack_end,
+// Model: a thread's own stack ends at a known place: the main thread's where the C library says,
 // another's below its thread-local storage, which the C library puts on top of the stack.  That what lies
 // between is one readable piece is asked of the kernel once (a system call that fails on unreadable memory,
 // 0.2 us a page) and remembered in thread-local storage.  A stack pointer elsewhere (a coroutine, a signal

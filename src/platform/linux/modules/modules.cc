@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // find_module, forget_code and find_symbol of the seam.
-#include <dlfcn.h>
 #include <elf.h>
 #include <link.h>
 #include <string.h>
 
+#include "platform/linux/libc/c_library.h"
 #include "platform/linux/modules/elf_image.h"
 #include "platform/linux/modules/module_map.h"
 #include "platform/modules.h"
@@ -96,29 +96,7 @@ void forget_code() {
 }
 
 bool find_symbol(uint64_t address, const char** name, uint64_t* start) {
-  Dl_info info;
-#if defined(__GLIBC__)
-  void* entry = nullptr;
-  if (dladdr1(reinterpret_cast<void*>(address), &info, &entry, RTLD_DL_SYMENT) == 0 ||
-      info.dli_sname == nullptr || entry == nullptr) {
-    return false;
-  }
-  // dladdr takes the nearest symbol below; a static function after it has its address, not its name.
-  const auto* symbol = static_cast<const ElfW(Sym)*>(entry);
-  const uint64_t begin = reinterpret_cast<uint64_t>(info.dli_saddr);
-  if (address < begin || address - begin >= symbol->st_size) {
-    return false;
-  }
-#else
-  // musl's looks at the symbol's size itself.
-  if (dladdr(reinterpret_cast<void*>(address), &info) == 0 || info.dli_sname == nullptr) {
-    return false;
-  }
-  const uint64_t begin = reinterpret_cast<uint64_t>(info.dli_saddr);
-#endif
-  *name = info.dli_sname;
-  *start = begin;
-  return true;
+  return libc::find_symbol(address, name, start);
 }
 
 }  // namespace memprof::platform

@@ -33,7 +33,7 @@ bool is_separator(char c) {
 }
 
 bool is_ours(const char* library, size_t length) {
-  if (length == strlen(g_own_library) && memcmp(library, g_own_library, length) == 0) {
+  if (length != 0 && length == strlen(g_own_library) && memcmp(library, g_own_library, length) == 0) {
     return true;
   }
   size_t name = length;
@@ -43,26 +43,33 @@ bool is_ours(const char* library, size_t length) {
   return length - name >= sizeof(kName) - 1 && memcmp(library + name, kName, sizeof(kName) - 1) == 0;
 }
 
-// Of what stands behind `variable`, in its place.  `text` has a NUL at its end, which moves.  Returns whether one was there.
-bool take_out(char* text) {
+// The list at `from`, with `instead` in the place of ours, at `to`, which is as much below it as `instead` is long.  Returns
+// whether ours was there.
+bool replace(const char* from, char* to, const char* instead) {
   bool is_there = false;
-  char* to = text;
-  for (char* from = text; *from != '\0';) {
-    const char* const library = from;
-    while (*from != '\0' && !is_separator(*from)) {
-      ++from;
-    }
-    const auto length = static_cast<size_t>(from - library);
-    if (is_ours(library, length)) {
-      is_there = true;
-    } else if (length != 0) {
+  char* const text = to;
+  const auto append = [&](const char* library, size_t length) {
+    if (length != 0) {
       if (to != text) {
         *to++ = ':';
       }
       memmove(to, library, length);
       to += length;
     }
+  };
+  while (*from != '\0') {
+    const char* const library = from;
+    while (*from != '\0' && !is_separator(*from)) {
+      ++from;
+    }
+    const auto length = static_cast<size_t>(from - library);
     from += *from != '\0' ? 1 : 0;
+    if (!is_ours(library, length)) {
+      append(library, length);
+    } else if (!is_there) {
+      is_there = true;
+      append(instead, strlen(instead));
+    }
   }
   *to = '\0';
   return is_there;
@@ -94,7 +101,7 @@ void set_own_library(const char* path) {
   g_own_library = path;
 }
 
-size_t environment_copy_bytes(char* const* environment) {
+size_t environment_copy_bytes(char* const* environment, const char* instead) {
   const ErrnoKept kept;
   size_t list = 0;
   for (size_t i = 0; i < kMaxEntries; ++i) {
@@ -103,14 +110,15 @@ size_t environment_copy_bytes(char* const* environment) {
       return 0;
     }
     if (entry == nullptr) {
-      return list == 0 ? 0 : (i + 1) * sizeof(char*) + list;
+      return list == 0 ? 0 : (i + 1) * sizeof(char*) + list + strlen(instead);
     }
     list = is_preload(entry) ? list_bytes(entry) : list;  // the loader takes the last one
   }
   return 0;
 }
 
-char* const* copy_environment(char* const* environment, void* memory, size_t size_bytes) {
+char* const* copy_environment(char* const* environment, void* memory, size_t size_bytes,
+                              const char* instead) {
   const ErrnoKept kept;
   auto** const copy = static_cast<char**>(memory);
   size_t used = 0;
@@ -131,8 +139,14 @@ char* const* copy_environment(char* const* environment, void* memory, size_t siz
     --at;
   }
   char* const list = static_cast<char*>(memory) + pointers;
-  if (at == 0 || pointers >= size_bytes || !copy_text(copy[at - 1], list, size_bytes - pointers) ||
-      strncmp(list, kVariable, kVariableLength) != 0 || !take_out(list + kVariableLength)) {
+  const size_t before = pointers + strlen(instead);
+  char* const given = static_cast<char*>(memory) + before;
+  if (at == 0 || before >= size_bytes || !copy_text(copy[at - 1], given, size_bytes - before) ||
+      strncmp(given, kVariable, kVariableLength) != 0) {
+    return environment;
+  }
+  memmove(list, given, kVariableLength);
+  if (!replace(given + kVariableLength, list + kVariableLength, instead)) {
     return environment;
   }
   --at;

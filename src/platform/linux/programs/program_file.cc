@@ -14,6 +14,7 @@
 
 #include "format/path_pattern.h"
 #include "format/programs/preloadable.h"
+#include "platform/linux/libc/c_library.h"
 #include "platform/linux/memory/stack_bounds.h"
 #include "platform/memory.h"
 #include "platform/process.h"
@@ -85,9 +86,11 @@ class Elf {
     if (loader == nullptr) {
       return Preload::kHarmless;
     }
-    return !has_our_loader(*loader) ? Preload::kOtherLibc
-           : is_sanitized()         ? Preload::kSanitized
-                                    : Preload::kHarmless;
+    const Libc libc = libc_of(*loader);
+    return is_sanitized()         ? Preload::kSanitized
+           : libc == libc::kOwn   ? Preload::kHarmless
+           : libc == Libc::kOther ? Preload::kOtherLibc
+                                  : Preload::kSibling;
   }
 
  private:
@@ -110,14 +113,10 @@ class Elf {
     return nullptr;
   }
 
-  bool has_our_loader(const ElfW(Phdr) & loader) const {
+  Libc libc_of(const ElfW(Phdr) & loader) const {
     char path[kScriptBytes];
     file_.read_text(loader.p_offset, path);
-#if defined(__GLIBC__)
-    return is_glibc_loader(path);
-#else
-    return !is_glibc_loader(path);
-#endif
+    return libc_of_loader(path);
   }
 
   // Of what is at this address when it is loaded; 0: nothing of the file.

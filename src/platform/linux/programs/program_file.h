@@ -14,7 +14,8 @@ namespace memprof::platform {
 enum class Preload {
   kHarmless,   // also where nothing is preloaded: a static program
   kOtherCode,  // for another processor, or of other word size: its loader complains
-  kOtherLibc,  // its loader is another C library's, and cannot bind the library
+  kSibling,    // its loader cannot bind the library, but one for its C library (sibling_library.h)
+  kOtherLibc,  // its loader is that of a C library which there is none for
   kSanitized,  // a sanitizer's malloc must be the first
 };
 

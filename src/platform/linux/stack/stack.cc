@@ -11,6 +11,7 @@
 #include "platform/linux/stack/hook_section.h"
 #include "platform/linux/stack/native_walk.h"
 #include "platform/linux/stack/operator_frames.h"
+#include "platform/linux/stack/untabled_code.h"
 #include "platform/memory.h"
 #include "platform/posix/fork_handler.h"
 #include "platform/stack.h"
@@ -59,8 +60,9 @@ bool find_call_target(uint64_t return_address, uint64_t* target) {
 }
 
 #if defined(__x86_64__)
-const unwind::Surroundings kSurroundings{find_unwind_image, is_call_site, stack_bounds,
-                                         is_left_out,       read_memory,  find_call_target};
+const unwind::Surroundings kSurroundings{
+    find_unwind_image,         is_call_site,      stack_bounds, is_left_out, read_memory, find_call_target,
+    is_untabled_signal_return, find_untabled_rule};
 
 // The registers that calls keep, and a place in the function that this is inlined into.
 [[gnu::always_inline]] inline unwind::RegisterFile own_registers() {

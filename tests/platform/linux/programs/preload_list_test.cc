@@ -12,15 +12,15 @@ namespace {
 using Environment = std::vector<const char*>;
 
 // What a program gets; {"same"}: the environment as it was.
-std::vector<std::string> copy_of(Environment entries) {
+std::vector<std::string> copy_of(Environment entries, const char* instead = "") {
   entries.push_back(nullptr);
   auto* const environment = const_cast<char**>(entries.data());
-  const size_t size = platform::environment_copy_bytes(environment);
+  const size_t size = platform::environment_copy_bytes(environment, instead);
   if (size == 0) {
     return {"same"};
   }
   std::vector<char*> memory(size / sizeof(char*) + 1);
-  char* const* const copy = platform::copy_environment(environment, memory.data(), size);
+  char* const* const copy = platform::copy_environment(environment, memory.data(), size, instead);
   if (copy == environment) {
     return {"same"};
   }
@@ -39,6 +39,23 @@ TEST(PreloadList, OursIsTakenOutAndTheOthersStay) {
   EXPECT_EQ((Texts{"LD_PRELOAD=/a.so:b.so"}), copy_of({"LD_PRELOAD=/x/libmemprof.so.0:/a.so:b.so"}));
   EXPECT_EQ((Texts{"LD_PRELOAD=/a.so:b.so"}), copy_of({"LD_PRELOAD=/a.so /x/libmemprof.so b.so"}));
   EXPECT_EQ((Texts{"LD_PRELOAD=a:b"}), copy_of({"LD_PRELOAD=::a::  :libmemprof.so:b: libmemprof.so:"}));
+}
+
+TEST(PreloadList, AnotherInThePlaceOfOurs) {
+  const char* const kMusl = "/usr/lib/memprof/musl/libmemprof.so";
+  const std::string musl = kMusl;
+  EXPECT_EQ((Texts{"A=1", "LD_PRELOAD=" + musl, "B=2"}),
+            copy_of({"A=1", "LD_PRELOAD=libmemprof.so", "B=2"}, kMusl));
+  EXPECT_EQ((Texts{"LD_PRELOAD=/a.so:" + musl + ":b.so"}),
+            copy_of({"LD_PRELOAD=/a.so /x/libmemprof.so b.so"}, kMusl));
+  EXPECT_EQ((Texts{"LD_PRELOAD=a:" + musl + ":b"}),
+            copy_of({"LD_PRELOAD=::a::  :libmemprof.so:b: /y/libmemprof.so.0:"}, kMusl));
+  // A shorter one, and one that is as long as the list.
+  EXPECT_EQ((Texts{"LD_PRELOAD=a:b:c:x"}), copy_of({"LD_PRELOAD=a:/a/long/path/libmemprof.so:c:x"}, "b"));
+  const std::string others(3000, 'x');
+  EXPECT_EQ((Texts{"LD_PRELOAD=" + others + ":" + musl + ":" + others}),
+            copy_of({("LD_PRELOAD=" + others + ":libmemprof.so:" + others).c_str()}, kMusl));
+  EXPECT_EQ((Texts{"same"}), copy_of({"LD_PRELOAD=/a.so"}, kMusl));
 }
 
 TEST(PreloadList, OursByTheNameThatTheLoaderHas) {
@@ -96,6 +113,9 @@ TEST(PreloadList, AnEnvironmentThatChanges) {
   EXPECT_EQ('x', *end);
   entries[1] = "A=2";
   EXPECT_EQ(environment, platform::copy_environment(environment, memory.data(), size));
+  entries[1] = "LD_PRELOAD=libmemprof.so:a:b:c:d:e:f:g";
+  platform::copy_environment(environment, memory.data(), size, "/a/path/that/is/longer/libmemprof.so");
+  EXPECT_EQ('x', *end);
 }
 
 }  // namespace

@@ -41,13 +41,17 @@ std::string write_program(const TemporaryFolder& folder, const char* name, const
   return path;
 }
 
-// /bin/true for the loader of musl.
-std::string with_musl(const TemporaryFolder& folder) {
+// /bin/true for another loader.
+std::string with_loader(const TemporaryFolder& folder, const char* name, const char* loader) {
   std::string content = read_whole("/bin/true");
-  const size_t loader = content.find("/ld-linux");
-  EXPECT_NE(std::string::npos, loader);
-  content.replace(loader, 9, "/ld-musl-");
-  return write_program(folder, "with_musl", content);
+  const size_t ours = content.find("/ld-linux");
+  EXPECT_NE(std::string::npos, ours);
+  content.replace(ours, 9, loader);
+  return write_program(folder, name, content);
+}
+
+std::string with_musl(const TemporaryFolder& folder) {
+  return with_loader(folder, "with_musl", "/ld-musl-");
 }
 
 TEST(ProgramFile, OrdinaryPrograms) {
@@ -59,15 +63,16 @@ TEST(ProgramFile, OrdinaryPrograms) {
 TEST(ProgramFile, AnotherCLibrary) {
   const TemporaryFolder folder;
   const std::string musl = with_musl(folder);
-  EXPECT_EQ(Preload::kOtherLibc, of(musl));
+  EXPECT_EQ(Preload::kSibling, of(musl));
   const int open_file = open(musl.c_str(), O_PATH | O_CLOEXEC);
-  EXPECT_EQ(Preload::kOtherLibc, platform::preload_into(open_file));
+  EXPECT_EQ(Preload::kSibling, platform::preload_into(open_file));
   close(open_file);
   EXPECT_EQ(Preload::kHarmless, platform::preload_into(open_file));  // it is none
   EXPECT_EQ(Preload::kHarmless, platform::preload_into(-1));
   const int parent = open(folder.path("").c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC);
-  EXPECT_EQ(Preload::kOtherLibc, platform::preload_into(parent, "with_musl"));
+  EXPECT_EQ(Preload::kSibling, platform::preload_into(parent, "with_musl"));
   close(parent);
+  EXPECT_EQ(Preload::kOtherLibc, of(with_loader(folder, "with_other", "/ld-uClib")));
 }
 
 TEST(ProgramFile, OtherCode) {
@@ -90,9 +95,9 @@ TEST(ProgramFile, OfAScriptItsInterpreter) {
   const TemporaryFolder folder;
   const std::string musl = with_musl(folder);
   const std::string script = write_program(folder, "script", "#! \t" + musl + " -x\nanything");
-  EXPECT_EQ(Preload::kOtherLibc, of(script));
+  EXPECT_EQ(Preload::kSibling, of(script));
   const std::string again = write_program(folder, "again", "#!" + script + "\n");
-  EXPECT_EQ(Preload::kOtherLibc, of(again));
+  EXPECT_EQ(Preload::kSibling, of(again));
   EXPECT_EQ(Preload::kHarmless, of(write_program(folder, "shell", "#!/bin/sh\n" + musl)));
   EXPECT_EQ(Preload::kHarmless, of(write_program(folder, "text", "echo no first line\n")));
   EXPECT_EQ(Preload::kHarmless, of(write_program(folder, "self", "#!" + folder.path("self") + "\n")));
@@ -107,16 +112,16 @@ TEST(ProgramFile, WhatIsFoundInPath) {
     folder.write("true", "cannot be executed");
     chmod(folder.path("true").c_str(), 0644);
     setenv("PATH", (std::string(2000, 'x') + ":/nowhere:" + folder.path("") + ":/bin").c_str(), 1);
-    EXPECT_EQ(Preload::kOtherLibc, platform::preload_into_found("with_musl"));
+    EXPECT_EQ(Preload::kSibling, platform::preload_into_found("with_musl"));
     EXPECT_EQ(Preload::kHarmless, platform::preload_into_found("true"));  // that of /bin
     EXPECT_EQ(Preload::kHarmless, platform::preload_into_found("no-such-program"));
     EXPECT_EQ(Preload::kHarmless, platform::preload_into_found(""));
     EXPECT_EQ(Preload::kHarmless, platform::preload_into_found(std::string(1000, 'x').c_str()));
-    EXPECT_EQ(Preload::kOtherLibc, platform::preload_into_found(folder.path("with_musl").c_str()));
+    EXPECT_EQ(Preload::kSibling, platform::preload_into_found(folder.path("with_musl").c_str()));
     setenv("PATH", "", 1);  // the current folder
     EXPECT_EQ(Preload::kHarmless, platform::preload_into_found("with_musl"));
     EXPECT_EQ(0, chdir(folder.path("").c_str()));
-    EXPECT_EQ(Preload::kOtherLibc, platform::preload_into_found("with_musl"));
+    EXPECT_EQ(Preload::kSibling, platform::preload_into_found("with_musl"));
   });
 }
 

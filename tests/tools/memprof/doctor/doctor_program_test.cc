@@ -82,6 +82,35 @@ TEST(DoctorProgram, AnAllocatorInTheProgram) {
 #endif
 }
 
+// /lib64/ld-linux-... becomes musl's.
+std::string with_musl(const testing_tools::Folder& folder, const std::string& program) {
+  std::string content = testing_tools::read_file(program);
+  const size_t loader = content.find("/lib64/ld-linux");
+  if (loader == std::string::npos) return "";
+  content.replace(loader, 15, "/lib/ld-musl-xx");
+  const std::string path = folder / "with_musl";
+  testing_tools::write_file(path, content);
+  chmod(path.c_str(), 0755);
+  return path;
+}
+
+TEST(DoctorProgram, AProgramOfMuslWithTheLibraryForIt) {
+#if defined(__x86_64__)
+  const testing_tools::Folder folder;
+  const std::string program = with_musl(folder, fixture("no_unwind_tables"));
+  ASSERT_NE(program, "");
+  setenv("MEMPROF_MUSL_LIBRARY", fixture("fake_library.so").c_str(), 1);
+  const Checks checks = of_command(program);
+  EXPECT_EQ(inspect_target(program).library, fixture("fake_library.so"));
+  setenv("MEMPROF_MUSL_LIBRARY", "", 1);
+  EXPECT_EQ(named(of_command(program), "program").verdict, Verdict::kNo);
+  unsetenv("MEMPROF_MUSL_LIBRARY");
+  EXPECT_EQ(named(checks, "program").verdict, Verdict::kYes);
+  EXPECT_EQ(named(checks, "stacks").verdict, Verdict::kYes);
+  EXPECT_THAT(named(checks, "stacks").found, HasSubstr("of musl"));
+#endif
+}
+
 TEST(DoctorProgram, StacksAndNames) {
   const Check stacks = named(of_command(fixture("no_unwind_tables")), "stacks");
   EXPECT_EQ(stacks.verdict, Verdict::kNote);

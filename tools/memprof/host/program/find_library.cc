@@ -76,4 +76,29 @@ std::string find_library() {
   return found;
 }
 
+MuslLibrary find_musl_library(const std::string& library) {
+  const char* const given = std::getenv("MEMPROF_MUSL_LIBRARY");
+  std::error_code error;
+  const fs::path path = given != nullptr   ? fs::path(given)
+                        : !library.empty() ? fs::path(library).parent_path() / "memprof/musl" / kName
+                                           : fs::path();
+  if (fs::is_regular_file(path, error) && access(path.c_str(), R_OK) == 0) {
+    return {fs::absolute(path, error), ""};
+  }
+  if (given != nullptr && *given != '\0') {
+    return {"", "MEMPROF_MUSL_LIBRARY names " + path.string() + ", which is not a file that can be read"};
+  }
+  return {"", "build one for musl (./dev musl), whose path MEMPROF_MUSL_LIBRARY can name"};
+}
+
+MuslLibrary find_musl_library() {
+  std::string library;
+  try {
+    library = find_library();
+  } catch (const Failure&) {
+    library.clear();  // said by who needs it
+  }
+  return find_musl_library(library);
+}
+
 }  // namespace memprof::cli

@@ -13,4 +13,14 @@ std::string find_library();
 // The same for a program in `program_folder` (and without $MEMPROF_LIBRARY); empty: none.
 std::string find_library_near(const std::string& program_folder);
 
+// The one that was built for musl, for programs of musl: $MEMPROF_MUSL_LIBRARY (empty: none), else in memprof/musl beside
+// `library`.  `path` is empty where there is none, and `to_do` says then what can be done.
+struct MuslLibrary {
+  std::string path;
+  std::string to_do;
+};
+MuslLibrary find_musl_library(const std::string& library);
+// Beside what find_library() finds.
+MuslLibrary find_musl_library();
+
 }  // namespace memprof::cli

@@ -17,6 +17,7 @@
 #include "memprof/console/console.h"
 #include "memprof/console/failure.h"
 #include "memprof/host/program/elf_facts.h"
+#include "memprof/host/program/find_library.h"
 
 namespace memprof::cli {
 namespace {
@@ -131,12 +132,18 @@ void inspect_elf(const File& file, const std::string& path, const struct stat& s
                                    : "link libmemprof.a into it");
     return;
   }
-  if (is_musl_loader(loader)) {
-    target.obstacle = path + " uses musl, and libmemprof.so was built for glibc; " + kOtherBuild;
-    target.can_preload = false;
-    return;
+  const Libc libc = libc_of_loader(loader.c_str());
+  if (libc == Libc::kMusl) {
+    const MuslLibrary musl = find_musl_library();
+    target.library = musl.path;
+    if (musl.path.empty()) {
+      target.obstacle =
+          path + " uses musl, and libmemprof.so was built for glibc; " + musl.to_do + ", or " + kOtherBuild;
+      target.can_preload = false;
+      return;
+    }
   }
-  if (!is_glibc_loader(loader.c_str())) {
+  if (libc == Libc::kOther) {
     target.obstacle =
         path + " is loaded by " + loader + ", and libmemprof.so was built for glibc; " + kOtherBuild;
     target.can_preload = false;
@@ -233,7 +240,7 @@ std::string elf_interpreter(const std::string& path) {
 }
 
 bool is_musl_loader(const std::string& path) {
-  return path.find("ld-musl") != std::string::npos;
+  return libc_of_loader(path.c_str()) == Libc::kMusl;
 }
 
 TargetProgram inspect_target(const std::string& command) {

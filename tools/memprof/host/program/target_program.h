@@ -17,6 +17,7 @@ struct TargetProgram {
   // false: the program would not start, or complain, with the library.  Without an obstacle it is built with a
   // sanitizer, which doctor_allocator.h names.
   bool can_preload = true;
+  std::string library;  // what is preloaded: that for the program's own C library; empty: find_library()'s
 };
 
 // `command` as in execvp(3): searched for in PATH unless it has a slash.

@@ -251,7 +251,8 @@ void UnseenProcesses::judge(uint64_t pid, Known* known) const {
     const std::string name = mapped.path.substr(mapped.path.rfind('/') + 1);
     has_arena = is_arena(name);
     has_library |= name.rfind(kLibrary, 0) == 0;
-    has_libraries |= mapped.is_code && name.rfind("libc.so", 0) == 0;
+    // glibc's: musl's libc.so is the loader itself, there before anything is loaded.
+    has_libraries |= mapped.is_code && name.rfind("libc.so.", 0) == 0;
     return has_arena;
   });
   const bool has_begun = has_libraries || known->looks >= kLooksAtBeginning;

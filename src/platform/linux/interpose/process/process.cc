@@ -106,6 +106,7 @@ __attribute__((constructor)) void on_load() {
     runtimes::attach();  // not earlier: in the first allocation of a process its modules are not relocated
   }
   platform::watch_forks();
+  const MuteScope mute;  // what the registrations allocate is ours
   register_exit()(note_exit, nullptr, nullptr);
   at_quick_exit(end_of_process);  // quick_exit runs no destructors, and its _exit is libc's own
 }

@@ -50,5 +50,30 @@ TEST(FindLibrary, TheVariableComesFirstAndMustBeRight) {
   unsetenv("MEMPROF_LIBRARY");
 }
 
+TEST(FindLibrary, TheOneForMuslLiesBesideIt) {
+  const Folder folder;
+  unsetenv("MEMPROF_MUSL_LIBRARY");
+  const std::string ours = folder / "libmemprof.so";
+  EXPECT_EQ(find_musl_library(ours).path, "");
+  EXPECT_NE(find_musl_library(ours).to_do.find("./dev musl"), std::string::npos);
+  EXPECT_EQ(find_musl_library("").path, "");
+  fs::create_directories(folder / "memprof/musl");
+  write_file(folder / "memprof/musl/libmemprof.so", "");
+  EXPECT_EQ(find_musl_library(ours).path, folder / "memprof/musl/libmemprof.so");
+  setenv("MEMPROF_MUSL_LIBRARY", "", 1);
+  EXPECT_EQ(find_musl_library(ours).path, "");
+  write_file(folder / "mine.so", "");
+  setenv("MEMPROF_MUSL_LIBRARY", (folder / "mine.so").c_str(), 1);
+  EXPECT_EQ(find_musl_library(ours).path, folder / "mine.so");
+  setenv("MEMPROF_MUSL_LIBRARY", (folder / "gone.so").c_str(), 1);
+  EXPECT_EQ(find_musl_library(ours).path, "");
+  EXPECT_NE(find_musl_library(ours).to_do.find("gone.so, which is not a file"), std::string::npos);
+  unsetenv("MEMPROF_MUSL_LIBRARY");
+  // Beside the library that the variable names.
+  setenv("MEMPROF_LIBRARY", (folder / "mine.so").c_str(), 1);
+  EXPECT_EQ(find_musl_library().path, folder / "memprof/musl/libmemprof.so");
+  unsetenv("MEMPROF_LIBRARY");
+}
+
 }  // namespace
 }  // namespace memprof::cli

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "platform/linux/memory/malloc_areas.h"
+#include "platform/linux/libc/malloc_areas.h"
 
 #include <gtest/gtest.h>
 #include <sys/mman.h>
