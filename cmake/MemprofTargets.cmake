@@ -4,6 +4,7 @@
 #   memprof_target_library(<name> <source>...)  objects that enter the profiled process
 #   memprof_platform(<folder of src/platform> FOR <CMAKE_SYSTEM_NAME, or tests>)  the objects memprof_<folder>
 #   memprof_host_library(<name> <source>...)    a static library of the command, outside that process
+#   memprof_host_objects(<name> <source>...)    its objects, for two of them
 #   memprof_host_executable(<name> <source>...)
 #   memprof_tests(<name> FOLDER <folder of tests/> [SHARDS <number> | APART] [EXCEPT <folder in it>...] LIBRARIES <library>...)
 #   memprof_tests_need(<name> <target>...)      what these tests run or read
@@ -113,10 +114,18 @@ set(MEMPROF_OFTEN_INCLUDED <algorithm> <filesystem> <functional> <map> <memory> 
     <unordered_map> <vector> <fmt/format.h>)
 
 function(memprof_host_library name)
-  if(NOT ARGN)
-    return()
+  if(ARGN)
+    add_library(${name} STATIC ${ARGN})
+    memprof_host_settings(${name})
   endif()
-  add_library(${name} STATIC ${ARGN})
+endfunction()
+
+function(memprof_host_objects name)
+  add_library(${name} OBJECT ${ARGN})
+  memprof_host_settings(${name})
+endfunction()
+
+function(memprof_host_settings name)
   memprof_host_options(${name})
   # Not optimised, a source takes as long as the headers that it has from others. What it forgets to include the release
   # build finds.

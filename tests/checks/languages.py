@@ -46,6 +46,7 @@ EXCEPTIONS = {
     "tools/memprof/commands/leaks_command.cc": (r"^JavaScript heap", "help: a heap in which it looks for leaks"),
     "tools/memprof/commands/run_command.cc": (r"", "options of `memprof run`, and their help"),
     "tools/memprof/run/profiled_run.cc": (r"options\.python|MEMPROF_PYTHON", "an option of `memprof run`"),
+    "tools/memprof/files_only/without_processes.cc": (r"python_program|with_python", "in place of that file"),
     "tools/memprof/commands/check_command.cc": (r"python_program|with_python", "scripts run as with `memprof run`"),
     "tools/memprof/attach/start_settings.cc": (r"options\.python|to\.python", "an option of `memprof attach`"),
     "tools/memprof/attach/target/survey.cc": (r"or_by_python|rfind\(\"python\"|--python", "an option of `memprof attach`"),
@@ -81,9 +82,9 @@ EXCEPTIONS = {
     "tools/memprof/doctor/doctor_process.cc": (r"", "variables for that file"),
     "tools/memprof/doctor/doctor_runtime.cc": (r"MEMPROF_RUNTIME_(CPYTHON|V8)", "those that have a file of their own are left to it"),
     "tools/memprof/doctor/doctor_runtime.h": (r"^//", "an example, and that file"),
-    "tools/memprof/host/program/python_facts.cc": (r"", "what a program's file says of itself: a file for the language"),
+    "tools/memprof/host/linux/program/python_facts.cc": (r"", "what a program's file says of itself: a file for the language"),
     "tools/memprof/host/program/python_facts.h": (r"", "what a program's file says of itself: a file for the language"),
-    "tools/memprof/host/program/code_library.cc": (r"", "launchers, as distributions build them"),
+    "tools/memprof/host/linux/program/code_library.cc": (r"", "launchers, as distributions build them"),
     "tools/memprof/host/program/code_library.h": (r"", "launchers, as distributions build them"),
 }
 

@@ -44,7 +44,7 @@ LADDERS = {
     "src/profile": "model significance names matching view text files foreign pprof formats lifetimes memory report live churn leaks compare gate series page symbolize",
     "src/profile/symbolize": "files elf jit dwarf source_maps",
     "src/platform/linux/inline_hooks": "code",
-    "tools/memprof": "console host io serve doctor attach record run live view check commands",
+    "tools/memprof": "console host io serve doctor attach record run live view check commands files_only",
     "tools/memprof/attach": "processor target thread calls",
 }
 
@@ -61,7 +61,7 @@ OS_HEADER = re.compile(
     r"execinfo|syscall|pwd|semaphore|windows|winternl|psapi|dbghelp|crtdbg|process|io)\.h$", re.I)
 # The command starts processes and asks the system of them (run, host), talks to a terminal, and opens files of others;
 # names come from files, a file is replaced as a whole, and a profile is read by descriptor: these use POSIX, never #ifdef.
-POSIX_ALLOWED = ["tools/memprof/attach", "tools/memprof/host", "tools/memprof/run", "tools/memprof/console", "tools/memprof/io",
+POSIX_ALLOWED = ["tools/memprof/attach", "tools/memprof/host", "tools/memprof/files_only", "tools/memprof/run", "tools/memprof/console", "tools/memprof/io",
                  "src/profile/symbolize", "src/profile/files", "src/profile/foreign/profile_bytes.cc",
                  "tools/memprof/serve/redirect_file.cc",  # a file for its user alone
                  "ffi/node/native/library.cc"]  # opens the library, whichever is there
@@ -69,7 +69,7 @@ POSIX_ALLOWED = ["tools/memprof/attach", "tools/memprof/host", "tools/memprof/ru
 LINUX = re.compile(r"(linux|asm)/|sys/(auxv|epoll|eventfd|fsuid|inotify|prctl|ptrace|sendfile|signalfd|syscall|sysinfo|sysmacros|timerfd|vfs|xattr)"
                    r"\.h$|(elf|link|gelf|libelf|syscall)\.h$")
 LINUX_PATH = re.compile(r'"/proc\b')
-LINUX_ALLOWED = ["tools/memprof/attach", "tools/memprof/host", "src/profile/files/linux", "src/profile/symbolize/elf"]
+LINUX_ALLOWED = ["tools/memprof/attach", "tools/memprof/host/linux", "src/profile/files/linux", "src/profile/symbolize/elf"]
 OS_MACRO = re.compile(
     r"\b(_?_?linux_?_?|__gnu_linux__|__APPLE__|__MACH__|TARGET_OS_\w+|_?_?WIN(32|64)(__)?|_WIN(32|64)|_MSC_VER|"
     r"__ANDROID__|__FreeBSD__|__OpenBSD__|__NetBSD__|__GLIBC__|__MINGW(32|64)__|__CYGWIN__|__unix__|__sun)\b")
@@ -353,7 +353,7 @@ INNOCENT = [
     ("capi/memprof.cc", '#include "memprof.h"'),
     ("tools/memprof/host/x.cc", "#include <sys/wait.h>"),
     ("tools/memprof/run/x.cc", "#include <sys/wait.h>"),
-    ("tools/memprof/host/x.cc", "#include <sys/epoll.h>"),
+    ("tools/memprof/host/linux/x.cc", "#include <sys/epoll.h>"),
     ("src/profile/files/linux/x.cc", "#include <linux/fs.h>"),
     ("src/profile/symbolize/elf/x.cc", "#include <elf.h>"),
     ("tools/memprof/commands/x.cc", '#include "memprof/host/process/x.h"'),

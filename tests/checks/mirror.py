@@ -46,6 +46,7 @@ EXCEPTIONS = {
     "src/platform/linux/stack/operator_frames.cc": "looks at a standard library behind the hooks; tests/e2e/early_test.py runs a program with it",
     "src/platform/linux/stack/libunwind_stack.cc": "only in a build of its own; tests/install/libunwind_test.py makes one",
     "tools/memprof/attach/processor/processor_other.cc": "empty on x86-64, where the tests run",
+    "tools/memprof/files_only/without_processes.cc": "refuses; tests/e2e/files_only_test.py runs the command",
     "tools/memprof/main.cc": "calls cli.cc, which has the tests; tests/e2e runs the program",
 }
 

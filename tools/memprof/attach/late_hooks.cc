@@ -10,7 +10,7 @@
 #include "memprof/attach/processor/processor.h"
 #include "memprof/attach/thread/all_threads.h"
 #include "memprof/attach/thread/stop_moment.h"
-#include "memprof/host/process/proc_path.h"
+#include "memprof/host/linux/process/proc_path.h"
 #include "memprof/host/program/inner_allocators.h"
 
 namespace memprof::cli {

@@ -9,7 +9,7 @@
 #include <cerrno>
 
 #include "memprof/console/console.h"
-#include "memprof/host/process/proc_path.h"
+#include "memprof/host/linux/process/proc_path.h"
 
 namespace memprof::cli {
 namespace {

@@ -7,7 +7,7 @@
 
 #include "memprof.h"
 #include "memprof/doctor/doctor_runtime.h"
-#include "memprof/host/program/elf_symbols.h"
+#include "memprof/host/linux/program/elf_symbols.h"
 
 namespace memprof::cli {
 namespace {

@@ -15,7 +15,7 @@
 
 #include "memprof/attach/target/survey.h"
 #include "memprof/console/failure.h"
-#include "memprof/host/process/proc_path.h"
+#include "memprof/host/linux/process/proc_path.h"
 #include "profile/symbolize/elf/elf_file.h"
 
 namespace memprof::cli {

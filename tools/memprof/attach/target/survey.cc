@@ -12,8 +12,8 @@
 #include "memprof/attach/processor/processor.h"
 #include "memprof/console/console.h"
 #include "memprof/console/failure.h"
+#include "memprof/host/linux/process/proc_path.h"
 #include "memprof/host/process/other_user.h"
-#include "memprof/host/process/proc_path.h"
 #include "memprof/host/process/running_process.h"
 #include "memprof/host/program/target_program.h"
 

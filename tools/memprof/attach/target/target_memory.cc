@@ -13,7 +13,7 @@
 #include <iterator>
 #include <utility>
 
-#include "memprof/host/process/proc_path.h"
+#include "memprof/host/linux/process/proc_path.h"
 
 namespace memprof::cli {
 namespace {

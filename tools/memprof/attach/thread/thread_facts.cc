@@ -12,7 +12,7 @@
 #include <string>
 
 #include "memprof/attach/target/survey.h"
-#include "memprof/host/process/proc_path.h"
+#include "memprof/host/linux/process/proc_path.h"
 
 namespace memprof::cli {
 namespace {

@@ -10,6 +10,8 @@
 #include <string>
 #include <vector>
 
+#include "memprof/host/process/arena_beginning.h"
+
 namespace memprof::cli {
 
 struct ArenaFile {
@@ -35,17 +37,6 @@ bool is_arena(const std::string& path);
 std::vector<ArenaFile> find_arenas(const std::string& folder);
 
 Owner owner_of(const ArenaFile& file);
-
-// What a file begins with, read without mapping it: whoever may write it may also make it shorter.
-struct ArenaBeginning {
-  bool is_file = false;    // false: it cannot be opened, is a link, a pipe, ...
-  bool is_begun = false;   // false: its process has not written yet what it is, or was killed before
-  uint64_t run_token = 0;  // of the run that its process belongs to
-};
-ArenaBeginning read_beginning(const std::string& path);
-
-// false: its process has not written yet what it is, or was killed before: nothing was recorded.
-bool is_begun(const std::string& path);
 
 // Whether its process id means here what it meant there.
 bool is_same_namespace(const ArenaFile& file);

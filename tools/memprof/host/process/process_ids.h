@@ -8,10 +8,9 @@
 #include <string>
 #include <vector>
 
-namespace memprof::cli {
+#include "memprof/host/process/process_number.h"
 
-// false: it is no process id.
-bool parse_pid(const std::string& text, uint64_t* pid);
+namespace memprof::cli {
 
 // Of this process.
 uint64_t own_process_id();

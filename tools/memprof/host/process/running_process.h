@@ -17,7 +17,7 @@ struct RunningProcess {
   uint64_t start_ns = 0;  // when it was started, since the machine was; 0: unknown
   std::string program;    // name of the executable
   std::string arena;      // a path that this process can open
-  std::string root;       // "/proc/PID/root" where the process sees other files than we do, else ""
+  std::string root;       // where its files are seen from here, if it sees other ones than we do; else ""
 };
 
 // `text`: a process id.

@@ -16,11 +16,11 @@ namespace memprof::cli {
 
 class RecentProcesses {
  public:
-  // More of them are not counted up: a look at /proc costs less.
+  // More of them are not counted up: a look at all processes costs less.
   static constexpr uint64_t kMaxIds = 1024;
 
   // `newest`: a process that was made just now; what came after it is recent.
-  explicit RecentProcesses(uint64_t newest) : RecentProcesses(newest, "/proc/loadavg") {}
+  explicit RecentProcesses(uint64_t newest);
   RecentProcesses(uint64_t newest, const char* path);
   ~RecentProcesses();
   RecentProcesses(const RecentProcesses&) = delete;

@@ -12,9 +12,9 @@
 
 #include "format/files/run_tally.h"
 #include "memprof/doctor/doctor_allocator.h"
+#include "memprof/host/linux/process/proc_path.h"
 #include "memprof/host/process/arena_files.h"
 #include "memprof/host/process/memory_map.h"
-#include "memprof/host/process/proc_path.h"
 #include "memprof/host/process/process_ids.h"
 #include "memprof/host/process/running_process.h"
 #include "memprof/host/program/elf_facts.h"

@@ -5,7 +5,7 @@
 #include <cstdio>
 #include <fstream>
 
-#include "memprof/host/process/proc_path.h"
+#include "memprof/host/linux/process/proc_path.h"
 
 namespace memprof::cli {
 namespace {

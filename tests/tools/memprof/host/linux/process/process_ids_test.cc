@@ -12,15 +12,6 @@ namespace {
 using ::testing::Contains;
 using ::testing::Not;
 
-TEST(ProcessIds, Numbers) {
-  uint64_t pid = 0;
-  EXPECT_TRUE(parse_pid("12", &pid));
-  EXPECT_EQ(pid, 12u);
-  for (const char* text : {"", "0", "-1", "1x", " 1", "99999999999999999999"}) {
-    EXPECT_FALSE(parse_pid(text, &pid)) << text;
-  }
-}
-
 TEST(ProcessIds, OfThisProcess) {
   const auto self = static_cast<uint64_t>(getpid());
   EXPECT_THAT(all_processes(), Contains(self));

@@ -7,7 +7,7 @@
 #include <cinttypes>
 #include <cstdio>
 
-#include "memprof/host/process/proc_path.h"
+#include "memprof/host/linux/process/proc_path.h"
 
 namespace memprof::cli {
 

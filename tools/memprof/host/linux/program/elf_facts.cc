@@ -10,7 +10,7 @@
 #include <cstring>
 #include <iterator>
 
-#include "memprof/host/program/elf_symbols.h"
+#include "memprof/host/linux/program/elf_symbols.h"
 #include "memprof/host/program/unwind_share.h"
 
 namespace memprof::cli {

@@ -11,7 +11,7 @@
 
 #include <cerrno>
 
-#include "memprof/host/process/proc_path.h"
+#include "memprof/host/linux/process/proc_path.h"
 #include "tests/tools/memprof/process.h"
 
 namespace memprof::cli {

@@ -15,9 +15,9 @@
 #include "memprof/console/console.h"
 #include "memprof/console/failure.h"
 #include "memprof/host/command_names.h"
+#include "memprof/host/linux/process/proc_path.h"
 #include "memprof/host/process/arena_files.h"
 #include "memprof/host/process/other_user.h"
-#include "memprof/host/process/proc_path.h"
 #include "memprof/host/process/process_ids.h"
 
 namespace memprof::cli {

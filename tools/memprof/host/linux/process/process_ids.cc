@@ -11,7 +11,7 @@
 #include <fstream>
 #include <system_error>
 
-#include "memprof/host/process/proc_path.h"
+#include "memprof/host/linux/process/proc_path.h"
 
 namespace memprof::cli {
 namespace {
@@ -26,14 +26,6 @@ uint64_t read_namespace(const std::string& path) {
 }
 
 }  // namespace
-
-bool parse_pid(const std::string& text, uint64_t* pid) {
-  if (text.empty() || text.size() > 18 || text.find_first_not_of("0123456789") != std::string::npos) {
-    return false;
-  }
-  *pid = std::stoull(text);
-  return *pid != 0;
-}
 
 uint64_t own_process_id() {
   return static_cast<uint64_t>(getpid());

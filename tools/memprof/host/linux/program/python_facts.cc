@@ -6,7 +6,7 @@
 
 #include <cstring>
 
-#include "memprof/host/program/elf_symbols.h"
+#include "memprof/host/linux/program/elf_symbols.h"
 
 namespace memprof::cli {
 namespace {

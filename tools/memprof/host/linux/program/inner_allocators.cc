@@ -9,7 +9,7 @@
 #include <set>
 
 #include "format/allocators/allocator_functions.h"
-#include "memprof/host/program/elf_symbols.h"
+#include "memprof/host/linux/program/elf_symbols.h"
 
 namespace memprof::cli {
 namespace {

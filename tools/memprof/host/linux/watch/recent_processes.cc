@@ -9,6 +9,8 @@
 
 namespace memprof::cli {
 
+RecentProcesses::RecentProcesses(uint64_t newest) : RecentProcesses(newest, "/proc/loadavg") {}
+
 RecentProcesses::RecentProcesses(uint64_t newest, const char* path) : fd_(open(path, O_RDONLY | O_CLOEXEC)) {
   // A figure that is older than that process, or none (a sandbox's), is not the kernel's of now.
   if (last_given() >= newest) last_ = newest;

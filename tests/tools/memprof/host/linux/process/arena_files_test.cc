@@ -80,24 +80,6 @@ TEST(ArenaFiles, NamesTellProcessesOfOneIdAndTheirPrograms) {
   EXPECT_EQ(starts, (std::set<uint64_t>{56, 57}));
 }
 
-TEST(ArenaFiles, TheBeginningIsReadOfOrdinaryFilesOnly) {
-  const Folder folder;
-  EXPECT_FALSE(read_beginning(folder / "none").is_file);
-  ASSERT_EQ(mkfifo((folder / "pipe").c_str(), 0600), 0);
-  EXPECT_FALSE(read_beginning(folder / "pipe").is_file);
-  const std::string file = make_file(folder, "file");
-  ASSERT_EQ(symlink(file.c_str(), (folder / "link").c_str()), 0);
-  EXPECT_FALSE(read_beginning(folder / "link").is_file);
-  EXPECT_TRUE(read_beginning(file).is_begun);
-  EXPECT_EQ(read_beginning(file).run_token, 0x7878787878787878u);
-  std::ofstream(folder / "short") << "x";
-  EXPECT_TRUE(read_beginning(folder / "short").is_file);
-  EXPECT_TRUE(read_beginning(folder / "short").is_begun);
-  EXPECT_EQ(read_beginning(folder / "short").run_token, 0u);
-  std::ofstream(folder / "empty") << "";
-  EXPECT_FALSE(read_beginning(folder / "empty").is_begun);
-}
-
 TEST(ArenaFiles, TheOwnerLivesWhileItHasTheFileMapped) {
   const Folder folder;
   const uint64_t space = namespace_of_this();

@@ -7,8 +7,8 @@
 #include <fstream>
 #include <system_error>
 
+#include "memprof/host/linux/process/proc_path.h"
 #include "memprof/host/process/memory_map.h"
-#include "memprof/host/process/proc_path.h"
 #include "memprof/host/process/running_process.h"
 
 namespace memprof::cli {

@@ -13,8 +13,8 @@
 #include <system_error>
 
 #include "format/files/arena_name.h"
+#include "memprof/host/linux/process/proc_path.h"
 #include "memprof/host/process/memory_map.h"
-#include "memprof/host/process/proc_path.h"
 #include "memprof/host/process/process_ids.h"
 #include "memprof/host/process/running_process.h"
 #include "memprof/host/system/file_facts.h"
@@ -118,33 +118,6 @@ Owner owner_of(const ArenaFile& file) {
   // It makes the file before it maps it.
   if (error == 0 && !is_begun(file.path)) return Owner::kLives;
   return Owner::kIsGone;
-}
-
-ArenaBeginning read_beginning(const std::string& path) {
-  // As of ArenaHeader (src/core/arena/arena.h).
-  struct {
-    uint64_t magic;
-    uint32_t version;
-    uint32_t header_bytes;
-    uint64_t run_token;
-  } head{};
-  ArenaBeginning beginning;
-  struct stat status{};
-  const int fd = profile::open_regular_file(path, profile::Links::kRefuse, &status);
-  if (fd < 0) return beginning;
-  beginning.is_file = true;
-  // Nothing, where it was made but not given its size.
-  if (pread(fd, &head, sizeof(head), 0) > 0) {
-    beginning.is_begun = head.magic != 0;
-    beginning.run_token = head.run_token;
-  }
-  close(fd);
-  return beginning;
-}
-
-bool is_begun(const std::string& path) {
-  const ArenaBeginning beginning = read_beginning(path);
-  return !beginning.is_file || beginning.is_begun;
 }
 
 std::string arena_of_process(uint64_t pid, int* error) {
