@@ -10,7 +10,7 @@ rows       the first three rows, of those that hold 1 % or more: lines of the pr
 truth      at rate 0: what the program says of its functions is what these hold, with what they call
 intervals  with the default rate: those of the first rows hold what rate 0 has there, those of functions what the program says
 memray     the line of its largest row, with --native and without: ours is the same, or further in; so of the largest row of
-           mappings, unless it is larger than the process was: address space that an allocator reserves
+           mappings. A row that is larger than the process was is address space that an allocator reserves, and left out
 
 MEMPROF_SUITES_PROGRAMS, like "numpy_arrays, pandas_csv", chooses some; MEMPROF_SUITES_VENV is a virtual environment that
 has the packages already. What cannot be installed is skipped, with the reason.
@@ -232,17 +232,17 @@ class Judged:
             path.unlink()
         which = "memray --native" if native else "memray"
         # Some recordings begin with what no line of Python allocated: threads of native code.
-        largest = next((r for r in rows if r["lines"]), None)
+        most = self.reports["default"]["max_resident_bytes"]
+        largest = next((r for r in rows if r["lines"] and r["bytes"] <= most), None)
         said, self.cells[which] = self.beside(largest) if largest else (True, "no line of Python")
         if rows and not rows[0]["lines"]:
             self.cells[which] += f"; first {rows[0]['native'] or 'a thread'} without a line"
         if not said:
             self.wrong.append(f"{which}: its largest row is {self.cells[which]}")
-        self.judge_mapped(which, next((r for r in mapped if r["lines"]), None))
+        self.judge_mapped(which, most, next((r for r in mapped if r["lines"]), None))
 
-    def judge_mapped(self, which, largest):
+    def judge_mapped(self, which, most, largest):
         """memray's largest row of mappings: among ours, where it holds as much as reports show."""
-        most = self.reports["default"]["max_resident_bytes"]
         if largest is None or not LEAST_MAPPED * most <= largest["bytes"] <= most:
             return
         command = [modes.COMMAND, "report", "--json", "--no-debuginfod", "--metric", "mapped", self.files / "rate 0.pb.gz"]
