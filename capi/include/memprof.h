@@ -380,6 +380,8 @@ typedef struct memprof_stats {
   uint64_t folded_heaps;     /* heaps that share the name "[other heaps]": there are MEMPROF_MAX_HEAPS     */
   uint64_t import_taken;     /* slots that led to the library and that another tool wrote to, each time    */
   uint64_t import_unseen_ns; /* for so long, at most, allocations went past the library because of it      */
+  uint64_t bypassing_libraries; /* that were opened such that they call an allocator which is not hooked: by dlmopen
+                                   (a C library of its own), or with RTLD_DEEPBIND where it matters      */
 } memprof_stats;
 
 /* Fills *stats.  In UNINITIALIZED all counters are 0.  MEMPROF_ERR_INVALID: NULL or struct_size < 8. */

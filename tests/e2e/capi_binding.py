@@ -59,7 +59,7 @@ class Stats(ctypes.Structure):
                 ("budget_ppm", c_uint64), ("cpu_ns", c_uint64), ("sampling_ns", c_uint64),
                 ("mappings", c_uint64), ("dropped_mappings", c_uint64),
                 ("folded_modules", c_uint64), ("folded_functions", c_uint64), ("folded_heaps", c_uint64),
-                ("import_taken", c_uint64), ("import_unseen_ns", c_uint64)]
+                ("import_taken", c_uint64), ("import_unseen_ns", c_uint64), ("bypassing_libraries", c_uint64)]
 
 
 class Record(ctypes.Structure):

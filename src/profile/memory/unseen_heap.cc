@@ -149,6 +149,12 @@ UnseenHeap unseen_heap(const Profile& profile, const Accumulator& sum) {
                           has(Metric::kMappedSpace), has(Metric::kJsSpace));
 }
 
+std::string bypassing_text(uint64_t libraries) {
+  if (libraries == 0) return {};
+  return fmt::format("what {} {} with another malloc (opened by dlmopen or with RTLD_DEEPBIND)", libraries,
+                     libraries == 1 ? "library allocates" : "libraries allocate");
+}
+
 std::string unsampled_memory_text(uint64_t max_resident_bytes, const std::string& program) {
   constexpr uint64_t kMuch = uint64_t{16} << 20;  // the files of many programs
   if (max_resident_bytes < kMuch) return {};
