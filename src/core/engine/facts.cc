@@ -10,8 +10,8 @@
 namespace memprof::profiler {
 namespace {
 
-std::atomic<bool> g_hooks{false};       // relaxed: set before main
-RuntimeFacts g_runtimes[kMaxRuntimes];  // relaxed
+std::atomic<bool> g_hooks{false};                // relaxed: set before main
+RuntimeFacts g_runtimes[kMaxRuntimes];           // relaxed
 std::atomic<uint64_t> g_bypassing_libraries{0};  // relaxed
 
 // Not on the stack of a hook, which may be small.  Who sets the flag (acquire, pairs with the release behind) has it; a

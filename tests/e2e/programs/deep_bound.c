@@ -31,8 +31,8 @@ __attribute__((noinline)) static void* churn(void* unused) {
 }
 
 static void* open_library(const char* path, const char* way) {
-  void* library = strcmp(way, "apart") == 0  ? dlmopen(LM_ID_NEWLM, path, RTLD_NOW)
-                  : strcmp(way, "lazy") == 0 ? dlopen(path, RTLD_LAZY | RTLD_DEEPBIND)
+  void* library = strcmp(way, "apart") == 0   ? dlmopen(LM_ID_NEWLM, path, RTLD_NOW)
+                  : strcmp(way, "lazy") == 0  ? dlopen(path, RTLD_LAZY | RTLD_DEEPBIND)
                   : strcmp(way, "plain") == 0 ? dlopen(path, RTLD_NOW)
                                               : dlopen(path, RTLD_NOW | RTLD_DEEPBIND);
   if (library == NULL) {

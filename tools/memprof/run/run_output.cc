@@ -82,7 +82,8 @@ std::string not_in_it(const RunOutput& output) {
 
 // What a process had without malloc; files, too, of which nothing is known then.
 std::string in_memory(const ProcessProfile& process) {
-  const std::string text = profile::unsampled_memory_text(process.max_resident_bytes, process.program);
+  const std::string text =
+      profile::unsampled_memory_text(process.max_resident_bytes, process.program, process.has_mappings);
   return text.empty() ? "" : "; it had " + text;
 }
 

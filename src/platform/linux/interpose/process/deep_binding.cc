@@ -27,12 +27,12 @@ namespace {
 
 enum class Lead : uint8_t { kUntried, kDone, kRefused };
 
-std::atomic<Lead> g_lead{Lead::kUntried};     // release, when symbols are written
-std::atomic<uint32_t> g_leader{0};            // the process of the thread that writes them; 0: nobody
-std::atomic<uint64_t> g_not_led{0};           // relaxed, and the next ones
-std::atomic<uint64_t> g_most_apart{0};        // libraries in other namespaces that were seen
-std::atomic<bool> g_opens_apart{false};       // one may have been opened since
-std::atomic<const r_debug*> g_debug{nullptr}; // of the process's namespace
+std::atomic<Lead> g_lead{Lead::kUntried};      // release, when symbols are written
+std::atomic<uint32_t> g_leader{0};             // the process of the thread that writes them; 0: nobody
+std::atomic<uint64_t> g_not_led{0};            // relaxed, and the next ones
+std::atomic<uint64_t> g_most_apart{0};         // libraries in other namespaces that were seen
+std::atomic<bool> g_opens_apart{false};        // one may have been opened since
+std::atomic<const r_debug*> g_debug{nullptr};  // of the process's namespace
 
 void publish() {
   profiler::note_bypassing_libraries(g_not_led.load(std::memory_order_relaxed) +
@@ -77,7 +77,8 @@ bool is_c_library(const dl_phdr_info& module) {
 
 bool try_lead() {
   resolve();
-  if (!profiler::has_hooks() || g_front.realloc != nullptr || g_front.free != nullptr || platform::is_sandboxed()) {
+  if (!profiler::has_hooks() || g_front.realloc != nullptr || g_front.free != nullptr ||
+      platform::is_sandboxed()) {
     return false;
   }
   struct Search {

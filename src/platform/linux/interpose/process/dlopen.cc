@@ -47,7 +47,8 @@ __attribute__((visibility("hidden"), used)) Dlopen memprof_before_dlopen(const c
   return find_real(g_real_dlopen, "dlopen", &no_dlopen);
 }
 
-__attribute__((visibility("hidden"), used)) Dlmopen memprof_before_dlmopen(long space, const char*, int flags) {
+__attribute__((visibility("hidden"), used)) Dlmopen memprof_before_dlmopen(long space, const char*,
+                                                                           int flags) {
   if (space != 0) {  // LM_ID_BASE
     memprof::interpose::before_open_apart();
   } else {
@@ -64,8 +65,7 @@ __attribute__((visibility("hidden"), used)) Dlmopen memprof_before_dlmopen(long 
       ".p2align 4\n"                                  \
       ".globl " #name "\n.weak " #name                \
       "\n"                                            \
-      ".type " #name                                  \
-      ",@function\n" #name                            \
+      ".type " #name ",@function\n" #name             \
       ":\n"                                           \
       ".cfi_startproc\n"                              \
       "endbr64\n"                                     \
@@ -89,8 +89,7 @@ __attribute__((visibility("hidden"), used)) Dlmopen memprof_before_dlmopen(long 
       ".p2align 4\n"                                                       \
       ".globl " #name "\n.weak " #name                                     \
       "\n"                                                                 \
-      ".type " #name                                                       \
-      ",%function\n" #name                                                 \
+      ".type " #name ",%function\n" #name                                  \
       ":\n"                                                                \
       ".cfi_startproc\n"                                                   \
       "hint #34\n" /* bti c */                                             \
