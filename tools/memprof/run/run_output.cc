@@ -245,7 +245,7 @@ std::vector<RunOutput> choose_outputs(std::vector<ProcessProfile> processes, con
     if (!outputs.empty() && !has_pid(options.output)) path = with_part(path, std::to_string(process.pid));
     // An id that two processes had, one after the other.
     for (int n = 2; !taken.insert(path).second; ++n) path = with_part(path, std::to_string(n));
-    outputs.push_back({std::move(process), std::move(path), "", ""});
+    outputs.push_back({std::move(process), std::move(path), "", "", ""});
   }
   std::vector<profile::CommandLine> command_lines;
   for (const RunOutput& output : outputs) {

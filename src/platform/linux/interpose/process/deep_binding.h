@@ -15,12 +15,12 @@
 // Failure: counted (bypassing_libraries of memprof_stats).
 #pragma once
 
+#include "platform/linux/interpose/loader_calls.h"  // before_open_apart
+
 namespace memprof::interpose {
 
 // Before dlopen or dlmopen open a library, with these flags of theirs.
 void before_open(int flags);
-// Before dlmopen opens a library outside of the process's own namespace.
-void before_open_apart();
 // Before a library is closed, and when the process ends: which of those there are.
 void look_at_namespaces();
 
