@@ -30,14 +30,16 @@ class DeepBound(e2e.Test):
     def test_bound_lazily(self):
         self.check_library("deep_bound", "deep_bound_plugin_lazy", "lazy")
 
-    def test_opened_so_by_a_program_that_is_linked_with_memprof(self):
-        profile = self.folder / "out.1.pb"
-        environment = e2e.plain_environment(MEMPROF_PROFILE=str(profile), MEMPROF_RATE="0")
-        done = self.check(e2e.run([e2e.program("deep_bound_linked"), e2e.program("deep_bound_plugin.so"), "deep"], environment))
-        table = self.named(profile).by_leaf()
-        for line in done.stdout.decode().splitlines():
-            leaf, blocks, size = line.split()
-            self.assertEqual([table[leaf]["inuse_objects"], table[leaf]["inuse_space"]], [int(blocks), int(size)], leaf)
+    def test_opened_so_by_programs_that_are_linked_with_memprof(self):
+        for name in ("deep_bound_linked", "deep_bound_static"):
+            with self.subTest(name):
+                profile = self.folder / f"{name}.pb"
+                environment = e2e.plain_environment(MEMPROF_PROFILE=str(profile), MEMPROF_RATE="0")
+                done = self.check(e2e.run([e2e.program(name), e2e.program("deep_bound_plugin.so"), "deep"], environment))
+                table = self.named(profile).by_leaf()
+                for line in done.stdout.decode().splitlines():
+                    leaf, blocks, size = line.split()
+                    self.assertEqual([table[leaf]["inuse_objects"], table[leaf]["inuse_space"]], [int(blocks), int(size)], leaf)
 
     def test_symbolic(self):
         for way in ("plain", "deep"):
