@@ -4,6 +4,8 @@
 At rate 0 the numbers are the truth.
 """
 
+import subprocess
+
 import e2e
 
 RELOADS = 1000
@@ -73,6 +75,20 @@ class DeepBound(e2e.Test):
                           stderr=None)
         self.assertIn(b"what 1 library allocates with another malloc", done.stderr)
         self.check_said("out.pb", 1)
+
+    def test_doctor_says_it_of_a_process(self):
+        script = ("import ctypes, sys\n"
+                  "assert ctypes.CDLL(None).dlmopen(ctypes.c_long(-1), sys.argv[1].encode(), 2)\n"
+                  "print('open', flush=True)\n"
+                  "sys.stdin.read()\n")
+        process = subprocess.Popen([e2e.system_python(), "-c", script, e2e.program("deep_bound_plugin.so")],
+                                   env=e2e.preloaded(self.folder / "out.pb", 0), stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        try:
+            self.assertEqual(process.stdout.readline(), b"open\n")
+            said = e2e.run([e2e.COMMAND, "doctor", str(process.pid)], e2e.plain_environment()).stdout.decode()
+        finally:
+            process.communicate()
+        self.assertRegex(" ".join(said.split()), "libraries +what 1 library allocates with another malloc .* is not seen")
 
     def test_what_could_not_be_opened_is_not_counted(self):
         self.check(e2e.run([e2e.program("deep_bound"), self.folder / "none.so", "apart"],
