@@ -224,6 +224,15 @@ int memprof_start(void) {
   return to_error(status);
 }
 
+int memprof_enable_gc_tracking(void) {
+  const KeepErrno keep;
+  return memprof::runtimes::count_collections() ? MEMPROF_OK : MEMPROF_ERR_STATE;
+}
+
+uint64_t memprof_get_gc_epoch(void) {
+  return memprof::runtimes::collections();
+}
+
 int memprof_rescan_imports(void) {
   const KeepErrno keep;
   if (profiler::remains_off()) {

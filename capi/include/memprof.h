@@ -267,6 +267,17 @@ MEMPROF_API int memprof_attach_prepare_hooks(void* request);
  * it waits for the loader.  MEMPROF_RATE_STARTS_FINE begins fine anew.  MEMPROF_ERR_INVALID: rate_bytes is over 2^50. */
 MEMPROF_API int memprof_set_rate(uint64_t rate_bytes);
 
+/* From now on runs of garbage collectors of language runtimes are counted: those of CPython (gc.callbacks of the
+ * calling thread's interpreter, or of the main one; the call waits for the interpreter's lock), and of V8 (in each
+ * isolate from the next call of its JavaScript by native code on, while the profiler is active).  A runtime that comes
+ * later is counted after another call; none is counted twice.  Not from a signal handler.
+ * MEMPROF_ERR_STATE: there is no such runtime in the process, or it is not initialized. */
+MEMPROF_API int memprof_enable_gc_tracking(void);
+
+/* The epoch of now: how many collections have begun since they are counted, in all runtimes together; 0 before.  A block
+ * that is live and was allocated in epoch N has outlived all that began since.  May be called from anywhere. */
+MEMPROF_API uint64_t memprof_get_gc_epoch(void);
+
 /* ---- Statistics --------------------------------------------------------------------------------------- */
 
 enum {
@@ -380,6 +391,9 @@ typedef struct memprof_stats {
   uint64_t folded_heaps;     /* heaps that share the name "[other heaps]": there are MEMPROF_MAX_HEAPS     */
   uint64_t import_taken;     /* slots that led to the library and that another tool wrote to, each time    */
   uint64_t import_unseen_ns; /* for so long, at most, allocations went past the library because of it      */
+  /* Libraries that were opened such that they call an allocator which is not hooked: by dlmopen (a C library of its own), or
+   * with RTLD_DEEPBIND where malloc is not the C library's. */
+  uint64_t bypassing_libraries;
 } memprof_stats;
 
 /* Fills *stats.  In UNINITIALIZED all counters are 0.  MEMPROF_ERR_INVALID: NULL or struct_size < 8. */

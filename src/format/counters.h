@@ -103,6 +103,8 @@ namespace memprof {
   /* through them was not seen. */                                                                           \
   FILED(import_taken, LATER, kImports, kSum, kUnreported)                                                    \
   FILED(import_unseen_ns, LATER, kImports, kMax, kUnreported)                                                \
+  /* Libraries that were opened in a way that makes them call an allocator which is not hooked. */             \
+  FILED(bypassing_libraries, LATER, kMissing, kSum, kReported)                                               \
   /* peak_resident_bytes is of shortly before the peak: the heap grew until the process was killed. */         \
   FACT(bool, is_peak_resident_before, "peak_resident_before", "peak_resident_is_before", kMoments, kOfOneProcess, kReported)
 // clang-format on

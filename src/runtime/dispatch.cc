@@ -17,6 +17,8 @@ std::atomic<void (*)(uint64_t*, uint32_t)> g_name_code{nullptr};
 
 namespace {
 
+std::atomic<uint64_t> g_collections{0};  // relaxed
+
 // By ids; relaxed: set before the profiler starts.
 std::atomic<uint32_t> g_uses[kMaxRuntimes];
 std::atomic<uint32_t> g_lookers{0};  // a bit for each runtime that wants to look in events
@@ -156,6 +158,24 @@ void before_unload() {
 
 void after_unload() {
   for_each([](const Runtime& runtime) { runtime.after_unload(); });
+}
+
+bool count_collections() {
+  bool is_any = false;
+  for_each([&](const Runtime& runtime) {
+    if (runtime.count_collections != nullptr && use_of(runtime) != Use::kNothing) {
+      is_any = runtime.count_collections() || is_any;
+    }
+  });
+  return is_any;
+}
+
+void note_collection() {
+  g_collections.fetch_add(1, std::memory_order_relaxed);
+}
+
+uint64_t collections() {
+  return g_collections.load(std::memory_order_relaxed);
 }
 
 const char* variable_of(uint32_t id) {

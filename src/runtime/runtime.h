@@ -62,10 +62,15 @@ struct Runtime {
   // Names return addresses among `frames`, leaf first, that lie in machine code which no module has: each becomes a
   // frame of this runtime.  Called from hooks, for every stack, after name_code_in_stacks().  nullptr: it names none.
   void (*name_code)(uint64_t* frames, uint32_t depth);
+
+  // Has each of its garbage collector's runs counted from now on (note_collection()). false: it is not in the process.
+  // Idempotent. Must not be called from a hook. nullptr: it has no collector that can be counted.
+  bool (*count_collections)();
 };
 
 // tests/checks/symbols.py follows those that hooks call.
-static_assert(offsetof(Runtime, attach) == 32 && offsetof(Runtime, name_code) == 32 + 11 * sizeof(void*));
+static_assert(offsetof(Runtime, attach) == 32 && offsetof(Runtime, name_code) == 32 + 11 * sizeof(void*) &&
+              offsetof(Runtime, count_collections) == 32 + 12 * sizeof(void*));
 
 // The calling thread, as its runtime found it.
 class RunningThread {
@@ -110,6 +115,9 @@ extern std::atomic<FindThread> g_find_thread;
 
 // Has the runtime's look() called in events, or no longer.
 void look_in_events(const Runtime& runtime, bool on);
+
+// A run of a garbage collector begins.
+void note_collection();
 
 // Has the runtime's name_code() called for each stack from now on.  One runtime may.
 void name_code_in_stacks(const Runtime& runtime);

@@ -60,7 +60,7 @@ FRAME_CALLS = {f"__{de}register_frame{form}" for de in ("", "de") for form in ("
     f"__register_frame{form}" for form in ("_table", "_info_table", "_info_table_bases")}
 EXECUTE_CALLS = {f"exec{form}" for form in ("l", "le", "lp", "v", "ve", "veat", "vp", "vpe")} | {
     "fexecve", "posix_spawn", "posix_spawnp"}
-NOT_HOOKS = {"_exit", "_Exit", "__cxa_atexit", "dlclose", "prctl", "syscall"} | FRAME_CALLS | EXECUTE_CALLS
+NOT_HOOKS = {"_exit", "_Exit", "__cxa_atexit", "dlopen", "dlmopen", "dlclose", "prctl", "syscall"} | FRAME_CALLS | EXECUTE_CALLS
 
 # Of the C API, what may be called wherever malloc may be.
 LIKE_HOOKS = ("memprof_report_", "memprof_abi1_", "memprof_backing_")

@@ -12,7 +12,7 @@ OVERWRITE = 1
 PYTHON_NONE, PYTHON_HOOKED, PYTHON_BY_MALLOC, PYTHON_REFUSED = range(4)
 HOOKS_NONE, HOOKS_INTERPOSED, HOOKS_IMPORTS = range(3)
 NAMES = ("memprof_strerror memprof_version memprof_runtime_name memprof_options_init memprof_init memprof_start memprof_stop memprof_rescan_imports "
-         "memprof_describe_imports memprof_attach_prepare_hooks memprof_attach_prepare_imports "
+         "memprof_enable_gc_tracking memprof_get_gc_epoch memprof_describe_imports memprof_attach_prepare_hooks memprof_attach_prepare_imports "
          "memprof_shutdown memprof_set_rate memprof_get_stats memprof_reset_peak memprof_record_thread memprof_get_snapshot memprof_free_snapshot "
          "memprof_snapshot_get_info memprof_snapshot_records memprof_snapshot_peaks memprof_snapshot_lifetimes memprof_snapshot_rates "
          "memprof_snapshot_mappings memprof_snapshot_get_memory memprof_snapshot_younger memprof_lifetime_bounds memprof_estimate_samples memprof_estimate_totals memprof_estimate_difference memprof_snapshot_stacks memprof_snapshot_frames "
@@ -59,7 +59,7 @@ class Stats(ctypes.Structure):
                 ("budget_ppm", c_uint64), ("cpu_ns", c_uint64), ("sampling_ns", c_uint64),
                 ("mappings", c_uint64), ("dropped_mappings", c_uint64),
                 ("folded_modules", c_uint64), ("folded_functions", c_uint64), ("folded_heaps", c_uint64),
-                ("import_taken", c_uint64), ("import_unseen_ns", c_uint64)]
+                ("import_taken", c_uint64), ("import_unseen_ns", c_uint64), ("bypassing_libraries", c_uint64)]
 
 
 class Record(ctypes.Structure):
@@ -168,6 +168,8 @@ def load(path=None):
         "memprof_version": (c_char_p, []),
         "memprof_runtime_name": (c_char_p, [c_uint32]),
         "memprof_rescan_imports": (c_int, []),
+        "memprof_enable_gc_tracking": (c_int, []),
+        "memprof_get_gc_epoch": (c_uint64, []),
         "memprof_attach_prepare_hooks": (c_int, [c_void_p]),
         "memprof_attach_prepare_imports": (c_int, []),
         "memprof_describe_imports": (c_int64, [c_char_p, c_uint64]),

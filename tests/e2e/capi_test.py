@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """The life cycle, options and statistics of the C API from plain ctypes (capi_process.py), and its layout."""
 import ctypes
+import gc
 import mmap
 import os
 import re
+import threading
 
 import capi_binding as api
 import capi_process
@@ -154,6 +156,27 @@ class InProcess(capi_process.Calls):
         with multiprocessing.get_context("fork").Pool(2) as pool:
             self.assertEqual(pool.map(_square, range(100)), [i * i for i in range(100)])
         self.assertIsNotNone(self.record_of(self.libc.malloc(31)))
+
+    def test_collections_are_counted(self):
+        lib = self.lib
+        gc.collect()
+        self.assertEqual(lib.memprof_get_gc_epoch(), 0)
+        gc.disable()
+        try:
+            callbacks = len(gc.callbacks)
+            for _ in range(3):  # once, however often it is asked for
+                self.assertEqual(lib.memprof_enable_gc_tracking(), api.OK)
+            self.assertEqual(len(gc.callbacks), callbacks + 1)
+            self.assertEqual(lib.memprof_get_gc_epoch(), 0)
+            for i in range(3):
+                gc.collect(i)
+            self.assertEqual(lib.memprof_get_gc_epoch(), 3)
+            thread = threading.Thread(target=lambda: (lib.memprof_enable_gc_tracking(), gc.collect()))
+            thread.start()
+            thread.join()
+            self.assertEqual(lib.memprof_get_gc_epoch(), 4)
+        finally:
+            gc.enable()
 
     def test_loaded_at_run_time(self):
         """The library in a process that does not call it: the driver runs this one without LD_PRELOAD."""

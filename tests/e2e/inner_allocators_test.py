@@ -168,6 +168,15 @@ class InnerAllocators(e2e.Test):
         self.assertEqual(truth[0], 500)
         self.assertEqual([name for name in self.heaps(profile) if name != "[default]"], [])
 
+    def test_function_that_gives_nothing_when_it_is_tried(self):
+        """It is left as it is, which is said; the others are seen."""
+        truth, profile = self.profiled(
+            e2e.program("inner_host"), e2e.program("inner_refusing.so"), "100",
+            said=b"memprof: rpmalloc in inner_refusing.so: calls of rpmemalign are not seen: it gave nothing when it was tried\n")
+        kept = self.kept(profile, "plugin_keep")
+        self.assertEqual(kept, truth)
+        self.assertEqual(self.named(profile).facts["replaced_samples"], "0")
+
     def test_system_calls_fail(self):
         """Each call of the library in turn, and all from one on: the program has its result."""
         name = next(iter(static_programs()))

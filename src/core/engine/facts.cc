@@ -10,8 +10,9 @@
 namespace memprof::profiler {
 namespace {
 
-std::atomic<bool> g_hooks{false};       // relaxed: set before main
-RuntimeFacts g_runtimes[kMaxRuntimes];  // relaxed
+std::atomic<bool> g_hooks{false};                // relaxed: set before main
+RuntimeFacts g_runtimes[kMaxRuntimes];           // relaxed
+std::atomic<uint64_t> g_bypassing_libraries{0};  // relaxed
 
 // Not on the stack of a hook, which may be small.  Who sets the flag (acquire, pairs with the release behind) has it; a
 // fork in between leaves the child without.
@@ -34,6 +35,8 @@ void store_facts(ArenaHeader* header) {
   s.import_unbound.store(imports.unbound, std::memory_order_relaxed);
   header->later_statistics.import_taken.store(imports.taken, std::memory_order_relaxed);
   header->later_statistics.import_unseen_ns.store(imports.unseen_ns, std::memory_order_relaxed);
+  header->later_statistics.bypassing_libraries.store(g_bypassing_libraries.load(std::memory_order_relaxed),
+                                                     std::memory_order_relaxed);
   for (uint32_t i = 0; i < kMaxRuntimes; ++i) {
     RuntimeFacts& to = header->runtime(i);
     to.version_and_objects.store(g_runtimes[i].version_and_objects.load(std::memory_order_relaxed),
@@ -46,6 +49,11 @@ void note_imports() {
   if (is_following()) {
     store_facts(&g_arena.header());
   }
+}
+
+void note_bypassing_libraries(uint64_t libraries) {
+  g_bypassing_libraries.store(libraries, std::memory_order_relaxed);
+  note_imports();
 }
 
 void note_runtime(uint32_t id, uint32_t version, uint32_t objects) {

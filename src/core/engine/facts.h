@@ -21,6 +21,9 @@ bool has_hooks();
 // The import tables were looked at, for the statistics.
 void note_imports();
 
+// Libraries were opened that call an allocator which is not seen: so many by now.
+void note_bypassing_libraries(uint64_t libraries);
+
 // What is known of the runtime of this id in the process (core/arena/statistics.h, RuntimeFacts): its version,
 // and MEMPROF_OBJECTS_*.
 void note_runtime(uint32_t id, uint32_t version, uint32_t objects);

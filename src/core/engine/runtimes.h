@@ -59,6 +59,12 @@ void want_event();
 void before_unload();
 void after_unload();
 
+// Runs of garbage collectors are counted from now on, of each runtime that is in the process and can be asked. false: there
+// is none. Must not be called from a hook.
+bool count_collections();
+// So many runs have begun since; a fork child goes on with its parent's.
+uint64_t collections();
+
 // In a fork child: no other thread is at work here, nor unloads anything.
 void reset_in_child();
 

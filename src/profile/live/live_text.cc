@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "profile/memory/resident_text.h"
+#include "profile/memory/unseen_heap.h"
 #include "profile/report/output/report_header.h"
 #include "profile/report/output/report_tree_text.h"
 #include "profile/report/report_cells.h"
@@ -49,6 +50,8 @@ void write_header(const LiveModel& model, TextWriter* writer) {
   }
   writer->sentence(line);
   if (now.unseen_heap.is_known()) writer->sentence("Not in it: " + unseen_heap_text(now.unseen_heap));
+  if (const std::string bypassing = bypassing_text(now.bypassing_libraries); !bypassing.empty())
+    writer->sentence("Not in it: " + bypassing);
   writer->sentence(fmt::format("Since this view began, {:.0f} s ago: {}; allocates {}", model.seconds(),
                                format_signed_bytes(model.total_growth()),
                                bytes_a_second(model.allocated_a_second())));

@@ -17,6 +17,7 @@ namespace {
 constexpr uint64_t kMinBytes = uint64_t{8} << 20;
 
 constexpr const char* kByMappings = "memprof run --mmap shows who maps it";
+constexpr const char* kInMappings = "memprof report --mmap lists who maps it";
 
 // First match; a library comes before the program that could be anything's.
 constexpr RuntimeHeap kRuntimeHeaps[] = {
@@ -53,6 +54,11 @@ constexpr RuntimeHeap kRuntimeHeaps[] = {
     {"mysqld", "InnoDB's buffer pool", "SHOW ENGINE INNODB STATUS says its size"},
 };
 
+// Of one that has none of its own, what is there for all.
+const char* own_way_out(const RuntimeHeap& heap) {
+  return heap.way_out[0] != '\0' ? heap.way_out : kByMappings;
+}
+
 std::string not_mallocs(const std::string& owner) {
   return owner + " is not malloc's";
 }
@@ -84,7 +90,7 @@ void set_owner(const ResidentMemory& resident, const std::vector<std::string>& f
   const RuntimeHeap* const known = runtime_heap_of(files);
   if (known == nullptr || runtime == ResidentRuntime::kV8 || runtime == ResidentRuntime::kGo) return;
   unseen->owner = known->name;
-  unseen->way_out = known->way_out;
+  if (known->way_out[0] != '\0') unseen->way_out = known->way_out;
 }
 
 }  // namespace
@@ -149,13 +155,23 @@ UnseenHeap unseen_heap(const Profile& profile, const Accumulator& sum) {
                           has(Metric::kMappedSpace), has(Metric::kJsSpace));
 }
 
-std::string unsampled_memory_text(uint64_t max_resident_bytes, const std::string& program) {
+std::string bypassing_text(uint64_t libraries) {
+  if (libraries == 0) return {};
+  return fmt::format("what {} {} with another malloc (opened by dlmopen or with RTLD_DEEPBIND)", libraries,
+                     libraries == 1 ? "library allocates" : "libraries allocate");
+}
+
+std::string unsampled_memory_text(uint64_t max_resident_bytes, const std::string& program,
+                                  bool has_mappings) {
   constexpr uint64_t kMuch = uint64_t{16} << 20;  // the files of many programs
   if (max_resident_bytes < kMuch) return {};
   const RuntimeHeap* const known = runtime_heap_of({program});
+  const char* const by_mappings = has_mappings ? kInMappings : kByMappings;
+  const std::string text = known == nullptr ? by_mappings
+                                            : with_way_out(not_mallocs(known->name),
+                                                           has_mappings ? by_mappings : own_way_out(*known));
   return fmt::format("{} in memory, code and files included ({})",
-                     format_bytes(static_cast<double>(max_resident_bytes)),
-                     known == nullptr ? kByMappings : with_way_out(not_mallocs(known->name), known->way_out));
+                     format_bytes(static_cast<double>(max_resident_bytes)), text);
 }
 
 std::string unseen_heap_text(const UnseenHeap& unseen) {

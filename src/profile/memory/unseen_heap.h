@@ -43,9 +43,13 @@ UnseenHeap unseen_heap(const Profile& profile);
 // The same where the sum of its stacks is known.
 UnseenHeap unseen_heap(const Profile& profile, const Accumulator& sum);
 
+// "what 2 libraries allocate with another malloc (opened by dlmopen or with RTLD_DEEPBIND)"; empty: there is none.
+std::string bypassing_text(uint64_t libraries);
+
 // What a process had in memory of which nothing was sampled, code and files included, as nothing more is known: "96.7 MiB in
-// memory, code and files included (LuaJIT's heap is not malloc's; WAY OUT)".  Empty: it is little.
-std::string unsampled_memory_text(uint64_t max_resident_bytes, const std::string& program);
+// memory, code and files included (LuaJIT's heap is not malloc's; WAY OUT)".  Empty: it is little.  `has_mappings`: those of
+// the program were recorded.
+std::string unsampled_memory_text(uint64_t max_resident_bytes, const std::string& program, bool has_mappings);
 
 // "52.3 MiB of 55.1 MiB anonymous memory (LuaJIT's heap is not malloc's; WAY OUT)"; empty: nothing is unseen.
 std::string unseen_heap_text(const UnseenHeap& unseen);

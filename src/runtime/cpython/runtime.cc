@@ -3,6 +3,7 @@
 
 #include "core/mappings/mappings.h"
 #include "runtime/cpython/codes.h"
+#include "runtime/cpython/collections.h"
 #include "runtime/cpython/interpreter.h"
 #include "runtime/cpython/line_table.h"
 #include "runtime/cpython/mixed_stack.h"
@@ -57,10 +58,23 @@ platform::WalkResult merge(const runtimes::RunningThread& thread, const runtimes
 }  // namespace
 
 const runtimes::Runtime kRuntime = {
-    kRuntimeId,   "CPython",      "MEMPROF_PYTHON", "[unknown Python code]",
-    attach,       enter_module,   look_at_objects,  suspend_interpreter,
-    after_unload, reset_in_child, is_finalizing,    show_evaluation_loop,
-    find_thread,  merge,          line_at,          nullptr,
+    kRuntimeId,
+    "CPython",
+    "MEMPROF_PYTHON",
+    "[unknown Python code]",
+    attach,
+    enter_module,
+    look_at_objects,
+    suspend_interpreter,
+    after_unload,
+    reset_in_child,
+    is_finalizing,
+    show_evaluation_loop,
+    find_thread,
+    merge,
+    line_at,
+    nullptr,
+    count_collections,
 };
 
 }  // namespace memprof::cpython

@@ -81,8 +81,9 @@ void name_code(uint64_t* frames, uint32_t depth) {
 }  // namespace
 
 const runtimes::Runtime kRuntime = {
-    kRuntimeId,   "JIT code",     "MEMPROF_JIT", kMadeCode, attach,      enter_module, nullptr, before_unload,
-    after_unload, reset_in_child, nullptr,       nullptr,   find_thread, merge,        line_at, name_code,
+    kRuntimeId,  "JIT code",    "MEMPROF_JIT", kMadeCode,      attach,  enter_module,
+    nullptr,     before_unload, after_unload,  reset_in_child, nullptr, nullptr,
+    find_thread, merge,         line_at,       name_code,      nullptr,
 };
 
 }  // namespace memprof::jit

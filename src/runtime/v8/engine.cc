@@ -25,6 +25,7 @@ enum Name : uint32_t {
   kBytecodeHeader,
   kNewCode,  // V8 before 11: these two allocate under a lock that a stack sample takes, too
   kMovedCode,
+  kCollections,
   kBeginScope,  // both, or the three after them
   kEndScope,
   kBeginSeal,
@@ -59,6 +60,7 @@ const char* const kNamesOf[kNames] = {
     "v8dbg_class_BytecodeArray__data__uintptr_t",
     "_ZN2v88internal18CodeObjectRegistry32RegisterNewlyAllocatedCodeObjectEm",
     "_ZN2v88internal18CodeObjectRegistry33RegisterAlreadyExistingCodeObjectEm",
+    "_ZN2v87Isolate21AddGCPrologueCallbackEPFvPS0_NS_6GCTypeENS_15GCCallbackFlagsEPvES4_S2_",
     "_ZN2v811HandleScopeC1EPNS_7IsolateE",
     "_ZN2v811HandleScopeD1Ev",
     "_ZN2v815SealHandleScopeC1EPNS_7IsolateE",
@@ -139,6 +141,7 @@ bool fill(const void* const* addresses, Engine* found) {
   set_function(found->get_version, addresses[kVersion]);
   found->isolate_key_created = static_cast<const uint8_t*>(addresses[kKeyCreated]);
   found->bytecode_header = static_cast<const int32_t*>(addresses[kBytecodeHeader]);
+  set_function(found->add_collection_callback, addresses[kCollections]);
   found->version = parse_version(found->get_version());
   const bool may_lock_again = found->version >> 8 >= kFirstVersionThatMayLockAgain;
   found->locks[0] = may_lock_again ? 0 : reinterpret_cast<uint64_t>(addresses[kNewCode]);

@@ -56,6 +56,8 @@ struct Engine {
   void (*code_range)(void* isolate, void** start, size_t* size_bytes);
   int (*line_number)(void* script, int position);  // from 0; -1: unknown
   const char* (*get_version)();
+  // Of those kinds of collections; called once for each time that it is added. nullptr: not told.
+  void (*add_collection_callback)(void* isolate, CollectionCallback callback, void* data, int types);
   const uint8_t* isolate_key_created;  // V8 before 11: until it is 1, try_get_current reads the key of others
   const int32_t* bytecode_header;      // bytes of an array of bytecode before the first; nullptr: not told
   uint32_t version;                    // major << 8 | minor: 0x0a02 is 10.2

@@ -6,6 +6,7 @@
 
 #include "platform/memory.h"
 #include "platform/process.h"
+#include "runtime/runtime.h"
 #include "runtime/v8/code/code_name.h"
 #include "runtime/v8/heap.h"
 #include "runtime/v8/lock.h"
@@ -14,8 +15,9 @@ namespace memprof::v8 {
 namespace {
 
 Isolate g_isolates[kMaxIsolates];
-std::atomic<bool> g_is_choosing{false};  // acquire and release
-std::atomic<uint64_t> g_uses{0};         // relaxed
+std::atomic<bool> g_is_choosing{false};         // acquire and release
+std::atomic<uint64_t> g_uses{0};                // relaxed
+std::atomic<bool> g_counts_collections{false};  // relaxed
 
 // Of the calling thread.
 __thread Isolate* t_isolate __attribute__((tls_model("initial-exec")));
@@ -45,7 +47,30 @@ Isolate* choose(const void* isolate) {
   return oldest;
 }
 
+// `data`: the place of the isolate, and which begin() it is of. Who lost his place may have come back to one: only what he
+// said last is counted.
+void on_collection(void* isolate, int /*type*/, int /*flags*/, void* data) {
+  const auto place = reinterpret_cast<uint64_t>(data);
+  const Isolate& known = g_isolates[place % kMaxIsolates];
+  if (known.is_of(isolate) && known.begins() == place / kMaxIsolates) {
+    runtimes::note_collection();
+  }
+}
+
 }  // namespace
+
+void Isolate::count_collections(const Engine& engine, uint32_t place) {
+  if (engine.add_collection_callback != nullptr &&
+      !counts_collections_.exchange(true, std::memory_order_relaxed)) {
+    engine.add_collection_callback(isolate_.load(std::memory_order_relaxed), on_collection,
+                                   reinterpret_cast<void*>(uint64_t{begins()} * kMaxIsolates + place),
+                                   kCollectionTypes);
+  }
+}
+
+void count_collections_of_isolates() {
+  g_counts_collections.store(true, std::memory_order_relaxed);
+}
 
 MachineCode MachineCode::of(const Engine& engine, void* isolate) {
   const void* embedded = nullptr;
@@ -87,6 +112,8 @@ bool Isolate::begin(const Engine& engine, void* isolate) {
   }
   pending_count_ = 0;
   pending_codes_count_ = 0;
+  counts_collections_.store(false, std::memory_order_relaxed);
+  begins_.fetch_add(1, std::memory_order_relaxed);
   machine_code_ = MachineCode::of(engine, isolate);
   wants_all_code_.store(false, std::memory_order_relaxed);
   knows_all_code_.store(false, std::memory_order_relaxed);
@@ -261,7 +288,9 @@ void before_call(void* isolate) {
   Isolate* known = isolate_of_thread(isolate);
   const bool is_known = known != nullptr && !known->wants_all_code();
   const bool heap_is_due = is_heap_due();
-  if (__builtin_expect(is_known && !heap_is_due, 1)) {
+  const bool counts = g_counts_collections.load(std::memory_order_relaxed);
+  const bool is_told = !counts || (known != nullptr && known->counts_collections());
+  if (__builtin_expect(is_known && !heap_is_due && is_told, 1)) {
     return;
   }
   const Engine* const engine = v8::engine();
@@ -272,6 +301,9 @@ void before_call(void* isolate) {
     look_at_heap(*engine, isolate);
   }
   if (is_known) {
+    if (counts) {
+      known->count_collections(*engine, static_cast<uint32_t>(known - g_isolates));
+    }
     return;
   }
   if (known == nullptr) {
@@ -284,6 +316,9 @@ void before_call(void* isolate) {
     begin_heap(*engine);
   }
   known->set_handler(*engine, isolate);
+  if (counts) {
+    known->count_collections(*engine, static_cast<uint32_t>(known - g_isolates));
+  }
 }
 
 void on_code_event(const JitCodeEvent* event) {

@@ -58,6 +58,10 @@ class Isolate {
   bool knows_all_code() const { return knows_all_code_.load(std::memory_order_relaxed); }
   uint64_t last_use() const { return last_use_.load(std::memory_order_relaxed); }
   void note_use();
+  // Of its thread, at a call: V8 says from now on when it collects garbage there. Once for each begin().
+  void count_collections(const Engine& engine, uint32_t place);
+  bool counts_collections() const { return counts_collections_.load(std::memory_order_relaxed); }
+  uint32_t begins() const { return begins_.load(std::memory_order_relaxed); }
 
   // Of the thread that installs.  false: no pages.
   bool begin(const Engine& engine, void* isolate);
@@ -104,13 +108,18 @@ class Isolate {
   uint32_t pending_count_ = 0;
   uint32_t pending_first_ = 0;  // of the code that V8 is at
   uint32_t pending_codes_count_ = 0;
-  std::atomic<bool> wants_all_code_{false};  // relaxed
-  std::atomic<bool> knows_all_code_{false};  // relaxed
-  std::atomic<bool> is_writing_{false};      // acquire and release
+  std::atomic<bool> wants_all_code_{false};      // relaxed
+  std::atomic<bool> knows_all_code_{false};      // relaxed
+  std::atomic<bool> counts_collections_{false};  // relaxed
+  std::atomic<uint32_t> begins_{0};              // relaxed
+  std::atomic<bool> is_writing_{false};          // acquire and release
 };
 
 // That of the calling thread, if it is `isolate`; nullptr: before_call() was not there yet.
 Isolate* isolate_of_thread(const void* isolate);
+
+// From the next call on that each isolate's thread makes, for good.
+void count_collections_of_isolates();
 
 void reset_isolates_in_child();
 

@@ -5,6 +5,7 @@
 #include "core/engine/runtimes.h"
 #include "runtime/v8/heap.h"
 #include "runtime/v8/heap_options.h"
+#include "runtime/v8/isolates.h"
 #include "runtime/v8/stacks.h"
 
 namespace memprof::v8 {
@@ -49,6 +50,15 @@ void reset_in_child() {
   look_again_in_child();
 }
 
+bool count_collections() {
+  const Engine* const found = find_engine();
+  if (found == nullptr || found->add_collection_callback == nullptr) {
+    return false;
+  }
+  count_collections_of_isolates();
+  return true;
+}
+
 bool find_thread(runtimes::RunningThread* thread) {
   return thread->set<RunningThread>(kRuntime, running_thread).engine != nullptr;
 }
@@ -66,10 +76,23 @@ uint32_t line_at(const uint8_t* /*lines*/, uint64_t /*lines_bytes*/, uint32_t /*
 }  // namespace
 
 const runtimes::Runtime kRuntime = {
-    kRuntimeId,    "V8",           "MEMPROF_NODE", "[unknown JavaScript code]",
-    attach,        enter_module,   look_at_thread, suspend_engine,
-    resume_engine, reset_in_child, nullptr,        show_glue,
-    find_thread,   merge,          line_at,        nullptr,
+    kRuntimeId,
+    "V8",
+    "MEMPROF_NODE",
+    "[unknown JavaScript code]",
+    attach,
+    enter_module,
+    look_at_thread,
+    suspend_engine,
+    resume_engine,
+    reset_in_child,
+    nullptr,
+    show_glue,
+    find_thread,
+    merge,
+    line_at,
+    nullptr,
+    count_collections,
 };
 
 }  // namespace memprof::v8

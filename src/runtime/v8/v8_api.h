@@ -144,5 +144,8 @@ struct HeapSpaceStatistics {
 
 using JitCodeEventHandler = void (*)(const JitCodeEvent* event);
 using CallCallback = void (*)(void* isolate);
+// Before a collection begins: of young objects (two kinds), and of all; not of the steps of one of all.
+inline constexpr int kCollectionTypes = 1 | 2 | 4;
+using CollectionCallback = void (*)(void* isolate, int type, int flags, void* data);
 
 }  // namespace memprof::v8

@@ -60,6 +60,7 @@ TEST(Counters, EachIsReadFromItsPlace) {
   s.import_unbound = 26;
   h.later_statistics.import_taken = 31;
   h.later_statistics.import_unseen_ns = 32;
+  h.later_statistics.bypassing_libraries = 33;
   s.first_runtime.version_and_objects = uint64_t{27} << 32 | 28;
   s.live_weight_bytes = 29;
   s.peak_weight_bytes = 30;
@@ -92,6 +93,7 @@ TEST(Counters, EachIsReadFromItsPlace) {
   EXPECT_EQ(26u, c.import_unbound);
   EXPECT_EQ(31u, c.import_taken);
   EXPECT_EQ(32u, c.import_unseen_ns);
+  EXPECT_EQ(33u, c.bypassing_libraries);
   EXPECT_EQ(27u, c.runtimes[0].version);
   EXPECT_EQ(28u, c.runtimes[0].objects);
   EXPECT_EQ(0u, c.stacks);

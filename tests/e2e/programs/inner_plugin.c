@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A library with an allocator inside, by the names of rpmalloc.  With LYING its functions are none of an allocator.
+// A library with an allocator inside, by the names of rpmalloc.  With LYING its functions are none of an allocator; with
+// REFUSING one of them gives nothing.
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
@@ -35,7 +36,7 @@ struct header {
 };
 static struct header* g_free;
 
-__attribute__((noinline, visibility("default"))) void* rpmalloc(size_t size) {
+__attribute__((always_inline)) static inline void* take(size_t size) {
   for (struct header** at = &g_free; *at != NULL; at = &(*at)->next) {
     if ((*at)->size == size) {
       struct header* found = *at;
@@ -51,6 +52,9 @@ __attribute__((noinline, visibility("default"))) void* rpmalloc(size_t size) {
   if (g_used > kPoolBytes) return NULL;
   made->size = size;
   return made + 1;
+}
+__attribute__((noinline, visibility("default"))) void* rpmalloc(size_t size) {
+  return take(size);
 }
 __attribute__((noinline, visibility("default"))) void rpfree(void* block) {
   if (block == NULL) return;
@@ -72,6 +76,24 @@ __attribute__((noinline, visibility("default"))) void* rprealloc(void* block, si
   }
   return moved;
 }
+#if defined(REFUSING)
+// Only sizes that are a multiple of the alignment, as C11 has it; and a function that is not there yet.
+__attribute__((noinline, visibility("default"))) void* rpaligned_alloc(size_t alignment, size_t size) {
+  if (size % alignment != 0) return NULL;
+  struct header* found = take(size + 2 * alignment);
+  const uintptr_t block = ((uintptr_t)found + 2 * alignment - 1) & ~(uintptr_t)(alignment - 1);
+  struct header* made = (struct header*)block - 1;
+  made->size = size;
+  return made + 1;
+}
+static int g_is_ready;
+__attribute__((noinline, visibility("default"))) void* rpmemalign(size_t alignment, size_t size) {
+  return g_is_ready && alignment <= 16 ? take(size) : NULL;
+}
+__attribute__((noinline)) static void* plugin_keep_late(size_t size) {
+  return rpmemalign(16, size);
+}
+#endif
 __attribute__((noinline)) static void* plugin_keep(size_t size) {
   return rpmalloc(size);
 }
@@ -91,6 +113,10 @@ __attribute__((visibility("default"))) size_t plugin_run(int rounds) {
     memset(plugin_keep_moved(rpmalloc(32), 3 * size), 1, 3 * size);
     rpfree(rpmalloc(size));
     kept += 6 * size;
+#if defined(REFUSING)
+    g_is_ready = 1;
+    rpfree(plugin_keep_late(640));  // nobody knows it
+#endif
   }
   return kept;
 }

@@ -77,6 +77,7 @@ int main(void) {
   FIELD(memprof_stats, folded_heaps);
   FIELD(memprof_stats, import_taken);
   FIELD(memprof_stats, import_unseen_ns);
+  FIELD(memprof_stats, bypassing_libraries);
   STRUCT(memprof_record);
   FIELD(memprof_record, address);
   FIELD(memprof_record, size_bytes);

@@ -103,19 +103,38 @@ TEST(UnseenHeap, HasAWayOutThatItsRuntimeHas) {
   EXPECT_THAT(of({"clickhouse-server"}).way_out, HasSubstr("system.asynchronous_metrics"));
   const UnseenHeap chdb = of({"python3.11", "/venv/lib/python3.11/site-packages/chdb/_chdb.abi3.so"});
   EXPECT_EQ("ClickHouse's allocator", chdb.owner);
-  EXPECT_EQ("", chdb.way_out) << "it has no table of that name: it is no server";
+  EXPECT_THAT(chdb.way_out, HasSubstr("--mmap")) << "it has no table of that name: it is no server";
+  EXPECT_EQ("", of({"python3.11", "/chdb/_chdb.abi3.so"}, ResidentRuntime::kNone, true).way_out);
 }
 
 TEST(UnseenHeap, OfAProcessWithoutASample) {
-  EXPECT_EQ("", unsampled_memory_text(15 * kMiB, "luajit"));
+  EXPECT_EQ("", unsampled_memory_text(15 * kMiB, "luajit", false));
   EXPECT_EQ(
       "96.0 MiB in memory, code and files included (LuaJIT's heap is not malloc's; collectgarbage('count') says "
       "its size)",
-      unsampled_memory_text(96 * kMiB, "luajit"));
-  EXPECT_THAT(unsampled_memory_text(96 * kMiB, "server"),
+      unsampled_memory_text(96 * kMiB, "luajit", false));
+  EXPECT_THAT(unsampled_memory_text(96 * kMiB, "server", false),
               HasSubstr("(memprof run --mmap shows who maps it)"));
-  EXPECT_EQ("96.0 MiB in memory, code and files included (SpiderMonkey's heap is not malloc's)",
-            unsampled_memory_text(96 * kMiB, "libmozjs"));
+  EXPECT_EQ(
+      "96.0 MiB in memory, code and files included (SpiderMonkey's heap is not malloc's; memprof run --mmap shows who "
+      "maps it)",
+      unsampled_memory_text(96 * kMiB, "libmozjs", false));
+}
+
+TEST(UnseenHeap, OfAProcessWithoutASampleWhoseMappingsWereRecorded) {
+  EXPECT_EQ("96.0 MiB in memory, code and files included (memprof report --mmap lists who maps it)",
+            unsampled_memory_text(96 * kMiB, "server", true));
+  EXPECT_EQ(
+      "96.0 MiB in memory, code and files included (LuaJIT's heap is not malloc's; memprof report --mmap lists who "
+      "maps it)",
+      unsampled_memory_text(96 * kMiB, "luajit", true));
+}
+
+TEST(UnseenHeap, OfLibrariesThatBypassMalloc) {
+  EXPECT_EQ("", bypassing_text(0));
+  EXPECT_EQ("what 1 library allocates with another malloc (opened by dlmopen or with RTLD_DEEPBIND)",
+            bypassing_text(1));
+  EXPECT_THAT(bypassing_text(2), StartsWith("what 2 libraries allocate "));
 }
 
 TEST(UnseenHeap, AsText) {

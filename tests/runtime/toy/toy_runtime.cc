@@ -97,6 +97,7 @@ const memprof::runtimes::Runtime kRuntime = {
     attach,      enter_module, nullptr,       do_nothing,
     do_nothing,  do_nothing,   nullptr,       nullptr,
     find_thread, merge,        line_at,       nullptr,
+    nullptr,
 };
 
 }  // namespace toy

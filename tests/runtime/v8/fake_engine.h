@@ -9,6 +9,12 @@
 
 namespace memprof::v8::fakes {
 
+struct AddedCallback {
+  CollectionCallback callback;
+  void* data;
+  int types;
+};
+
 struct State {
   void* isolate = nullptr;
   int samples = 0;  // how often it was asked for one
@@ -17,6 +23,7 @@ struct State {
   JitCodeEventHandler handler = nullptr;
   std::vector<int> options;  // of each time that a handler was set
   std::vector<CallCallback> callbacks;
+  std::vector<AddedCallback> collection_callbacks;
   uint64_t embedded_start = 0x500000;
   uint64_t embedded_bytes = 0x10000;
   uint64_t compiled_start = 0x2000000;
@@ -51,6 +58,9 @@ inline const Engine kEngine = {
     },
     [](void*, int position) { return position / 100; },  // a line has 100 characters
     [] { return "11.3.0"; },
+    [](void*, CollectionCallback callback, void* data, int types) {
+      g_state.collection_callbacks.push_back({callback, data, types});
+    },
     nullptr,
     nullptr,
     0x0b03,
@@ -70,6 +80,11 @@ class FakeEngine {
   FakeEngine(const FakeEngine&) = delete;
   FakeEngine& operator=(const FakeEngine&) = delete;
 };
+
+// As V8 collects garbage: whoever was added is told.
+inline void collect(void* isolate) {
+  for (const AddedCallback& added : g_state.collection_callbacks) added.callback(isolate, 1, 0, added.data);
+}
 
 inline JitCodeEvent event_of(JitCodeEvent::Type type, JitCodeEvent::CodeType code_type, uint64_t start) {
   JitCodeEvent event{};

@@ -6,6 +6,7 @@
 #include <string>
 #include <thread>
 
+#include "core/engine/runtimes.h"
 #include "tests/runtime/v8/fake_engine.h"
 #include "tests/support/engine.h"
 
@@ -37,6 +38,31 @@ TEST(Isolates, TheFirstCallSetsTheHandlerAndTheNextDoNot) {
     EXPECT_EQ(std::vector<int>{kNewCode}, g_state.options);
     ASSERT_NE(nullptr, isolate_of_thread(g_state.isolate));
     EXPECT_EQ(nullptr, isolate_of_thread(&engine)) << "another isolate";
+  });
+}
+
+TEST(Isolates, CollectionsAreCountedOnceFromTheNextCallOn) {
+  in_child([] {
+    const FakeEngine engine;
+    before_call(g_state.isolate);
+    EXPECT_TRUE(g_state.collection_callbacks.empty()) << "nobody asked";
+    count_collections_of_isolates();
+    fakes::collect(g_state.isolate);
+    EXPECT_EQ(0u, runtimes::collections());
+    before_call(g_state.isolate);
+    before_call(g_state.isolate);
+    ASSERT_EQ(1u, g_state.collection_callbacks.size());
+    EXPECT_EQ(kCollectionTypes, g_state.collection_callbacks[0].types);
+    fakes::collect(g_state.isolate);
+    fakes::collect(g_state.isolate);
+    EXPECT_EQ(2u, runtimes::collections());
+    // Another thread's isolate at the same address: the first one is gone, or says it a second time.
+    std::thread([] { before_call(g_state.isolate); }).join();
+    EXPECT_EQ(2u, g_state.collection_callbacks.size());
+    fakes::collect(g_state.isolate);
+    EXPECT_EQ(3u, runtimes::collections());
+    fakes::collect(&g_state.samples);
+    EXPECT_EQ(3u, runtimes::collections()) << "of an isolate that nobody knows";
   });
 }
 

@@ -127,7 +127,8 @@ void check_allocator(const ProgramFiles& files, const ElfFacts& facts, const std
   if (const profile::RuntimeHeap* const heap = profile::runtime_heap_of(names); heap != nullptr) {
     checks->note("heap",
                  std::string(heap->name) + " is mapped memory, and not seen; what its C code allocates is",
-                 std::string("for its objects: ") + heap->way_out);
+                 heap->way_out[0] != '\0' ? std::string("for its objects: ") + heap->way_out
+                                          : "memprof run --mmap shows who maps it");
   }
   if (facts.is_go) {
     checks->note("Go", "Go's heap is mapped memory, and not seen; what its C code allocates is",

@@ -20,6 +20,7 @@
 #include "memprof/host/process/running_process.h"
 #include "memprof/host/program/target_program.h"
 #include "memprof/host/system/file_facts.h"
+#include "profile/memory/unseen_heap.h"
 
 namespace memprof::cli {
 namespace {
@@ -114,17 +115,21 @@ std::string variable(const ProcessFacts& facts, const char* name) {
 }
 
 // Nothing: it cannot be read, or nothing was started there.
-std::optional<RuntimesSeen> runtimes_seen_in(const std::string& arena) {
+std::optional<memprof_stats> statistics_in(const std::string& arena) {
   memprof_snapshot* snapshot = nullptr;
-  if (memprof_snapshot_open(arena.c_str(), &snapshot) != MEMPROF_OK) return {};
+  if (arena.empty() || memprof_snapshot_open(arena.c_str(), &snapshot) != MEMPROF_OK) return {};
   memprof_stats stats{};
   stats.struct_size = sizeof(stats);
   const int error = memprof_snapshot_get_stats(snapshot, &stats);
   memprof_free_snapshot(snapshot);
   if (error != MEMPROF_OK) return {};
-  RuntimesSeen seen;
-  std::copy(std::begin(stats.runtimes), std::end(stats.runtimes), seen.begin());
-  return seen;
+  return stats;
+}
+
+void check_bypassing(uint64_t libraries, Checks* checks) {
+  if (libraries == 0) return;
+  checks->note("libraries", profile::bypassing_text(libraries) + " is not seen",
+               "docs/limits.md says which libraries these are");
 }
 
 // As the library chooses it (arena_parent), seen from the process.
@@ -175,7 +180,11 @@ void check_process(uint64_t pid, Checks* checks) {
   files.python_malloc = variable(facts, "PYTHONMALLOC");
   files.memprof_python = variable(facts, "MEMPROF_PYTHON");
   files.memprof_node = variable(facts, "MEMPROF_NODE");
-  if (!arena.empty()) files.runtimes_seen = runtimes_seen_in(arena);
+  if (const std::optional<memprof_stats> stats = statistics_in(arena)) {
+    files.runtimes_seen.emplace();
+    std::copy(std::begin(stats->runtimes), std::end(stats->runtimes), files.runtimes_seen->begin());
+    check_bypassing(stats->bypassing_libraries, checks);
+  }
   check_preloadable(files.path, files.shown, checks);
   check_program(files, checks);
 }

@@ -92,6 +92,9 @@ std::map<std::string, uint64_t> read_memory_figures(const std::vector<uint64_t>&
   return {};
 }
 
+void add_proportional_size(const std::vector<uint64_t>& /*pids*/,
+                           std::map<std::string, uint64_t>* /*figures*/) {}
+
 int make_memory_file() {
   std::FILE* const file = std::tmpfile();
   if (file == nullptr) return -1;

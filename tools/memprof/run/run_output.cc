@@ -72,14 +72,18 @@ std::string and_unsampled(const Missing& missing) {
          (missing.unsampled == 1 ? " more process" : " more processes") + " had no sample)";
 }
 
-// "; not in it: 52.3 MiB of 55.1 MiB anonymous memory (...)"; empty: the profile tells of most of it.
+// "; not in it: 52.3 MiB of 55.1 MiB anonymous memory (...), what 1 library ..."; empty: the profile tells of most of it.
 std::string not_in_it(const RunOutput& output) {
-  return output.unseen_heap.empty() ? "" : "; not in it: " + output.unseen_heap;
+  const std::string& bypassing = output.bypassing;
+  const std::string& unseen = output.unseen_heap;
+  if (bypassing.empty() && unseen.empty()) return "";
+  return "; not in it: " + unseen + (bypassing.empty() || unseen.empty() ? "" : ", ") + bypassing;
 }
 
 // What a process had without malloc; files, too, of which nothing is known then.
 std::string in_memory(const ProcessProfile& process) {
-  const std::string text = profile::unsampled_memory_text(process.max_resident_bytes, process.program);
+  const std::string text =
+      profile::unsampled_memory_text(process.max_resident_bytes, process.program, process.has_mappings);
   return text.empty() ? "" : "; it had " + text;
 }
 
@@ -241,7 +245,7 @@ std::vector<RunOutput> choose_outputs(std::vector<ProcessProfile> processes, con
     if (!outputs.empty() && !has_pid(options.output)) path = with_part(path, std::to_string(process.pid));
     // An id that two processes had, one after the other.
     for (int n = 2; !taken.insert(path).second; ++n) path = with_part(path, std::to_string(n));
-    outputs.push_back({std::move(process), std::move(path), "", ""});
+    outputs.push_back({std::move(process), std::move(path), "", "", ""});
   }
   std::vector<profile::CommandLine> command_lines;
   for (const RunOutput& output : outputs) {
@@ -281,6 +285,7 @@ bool write_outputs(const std::vector<RunOutput>& outputs, const RunOptions& opti
       const std::string unseen_heap = profile::unseen_heap_text(left->write(output.path, options.force));
       written.push_back(output);
       written.back().unseen_heap = unseen_heap;
+      written.back().bypassing = profile::bypassing_text(left->profile().bypassing_libraries);
     } catch (const profile::Error& error) {
       // What the program left is whole: it need not run again.
       folder.keep();

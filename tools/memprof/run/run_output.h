@@ -24,6 +24,7 @@ struct RunOutput {
   std::string path;
   std::string unseen_heap;  // profile::unseen_heap_text
   std::string told_apart;   // Profile::told_apart
+  std::string bypassing;    // profile::bypassing_text
 };
 
 struct RunFacts {

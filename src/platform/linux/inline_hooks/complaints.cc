@@ -40,6 +40,17 @@ void complain_of(const InnerHeap& heap) {
   }
 }
 
+void complain_of_left_out(const InnerHeap& heap) {
+  for (uint32_t i = 0; i < heap.site_count; ++i) {
+    const HookSite& site = heap.sites[i];
+    if (site.is_left_out) {
+      const char* const parts[] = {heap.name, ": calls of ", site.name,
+                                   " are not seen: it gave nothing when it was tried", nullptr};
+      say(parts);
+    }
+  }
+}
+
 void complain_of(const InnerModule& module) {
   if (module.refusal != nullptr) {
     for (uint32_t i = 0; i < module.heap_count; ++i) {

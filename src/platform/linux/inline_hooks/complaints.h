@@ -16,5 +16,7 @@ void set_complaint_listener(void (*listener)(const char* const* parts));
 // A line for each of the module's allocators that are refused, and for each of their functions that is.
 void complain_of(const InnerModule& module);
 void complain_of(const InnerHeap& heap);
+// A line for each function of an allocator that is seen which was tried and is left as it is.
+void complain_of_left_out(const InnerHeap& heap);
 
 }  // namespace memprof::platform

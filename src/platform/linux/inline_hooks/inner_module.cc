@@ -185,7 +185,7 @@ class Hooker {
     return stubs_ + static_cast<uint64_t>(&site - first) * kStubBytes;
   }
 
-  // A block that is seen to come must be seen to go: each function that frees is hooked, or calls one that is.
+  // A block that is seen to come must be seen to go: each function that frees or resizes is hooked, or calls one that is.
   void judge(InnerHeap* heap) {
     uint32_t gives = 0;
     uint32_t frees = 0;
@@ -196,7 +196,7 @@ class Hooker {
         ++(is_free ? frees : gives);
       } else {
         site.is_indirect = site.signature.calls_another || reaches_hooked(*heap, site, is_free);
-        if (is_free && !site.is_indirect) {
+        if ((is_free || resizes(site)) && !site.is_indirect) {
           heap->reason = refusal_text(site.refusal);
           heap->culprit = site.name;
         }
@@ -211,6 +211,12 @@ class Hooker {
     }
     // Names that only look so.
     heap->is_known = heap->is_known && (gives != 0 || heap->culprit != nullptr) && allocates(*heap);
+  }
+
+  static bool resizes(const HookSite& site) {
+    const AllocatorCall call = site.signature.call;
+    return call == AllocatorCall::kReallocate || call == AllocatorCall::kThrowingReallocate ||
+           call == AllocatorCall::kDestroyHeap;
   }
 
   static bool allocates(const InnerHeap& heap) {

@@ -71,6 +71,7 @@ struct Trial {
   uint32_t nested = 0;     // came to a function of the allocator
   uint32_t in_malloc = 0;  // came to a hook that counts
   bool is_good = true;
+  bool gave_nothing = false;  // why it is not good
 };
 
 class Trier {
@@ -90,10 +91,13 @@ class Trier {
 
   Trial try_site(const HookSite& site) const {
     Trial trial;
-    for (const uint64_t size : kSizes) {
-      if (site.signature.is_small && size > kMaxSmall) {
+    for (const uint64_t wanted : kSizes) {
+      if (site.signature.is_small && wanted > kMaxSmall) {
         break;
       }
+      // aligned_alloc may refuse sizes that are no multiple of the alignment.
+      const bool is_aligned = site.signature.alignment != kNoArgument;
+      const uint64_t size = is_aligned ? (wanted + kAlignment - 1) / kAlignment * kAlignment : wanted;
       trial.is_good =
           trial.is_good && (gives_memory(site.signature.call) ? try_allocation(site, size, &trial)
                                                               : try_reallocation(site, size, &trial));
@@ -164,10 +168,13 @@ class Trier {
     void* stored = nullptr;
     const uint64_t result = watch(trial, [&] { return call(site, size, nullptr, 0, &stored); });
     const bool is_stored = site.signature.call == AllocatorCall::kAllocateInto;
-    if (is_stored && static_cast<uint32_t>(result) != 0) {
+    void* block = is_stored && static_cast<uint32_t>(result) != 0 ? nullptr
+                  : is_stored                                     ? stored
+                                                                  : reinterpret_cast<void*>(result);
+    if (block == nullptr) {
+      trial->gave_nothing = true;
       return false;
     }
-    void* block = is_stored ? stored : reinterpret_cast<void*>(result);
     if (!is_block(block, size, site.signature.alignment != kNoArgument) ||
         !is_writable(reinterpret_cast<uint64_t>(block), size)) {
       return false;
@@ -244,6 +251,12 @@ uint64_t way_of(const HookSite& site, const Trial& trial, bool was_tried) {
   }
 }
 
+// An allocation function that refuses what it is asked for in the trial stays as it is: who frees a block of its own frees
+// an address that nobody knows. One that takes blocks back or resizes them must be seen, or records would stay.
+bool may_leave_out(const HookSite& site, const Trial& trial) {
+  return !trial.is_good && trial.gave_nothing && gives_memory(site.signature.call);
+}
+
 const char* try_all(InnerHeap* heap, const HookSite* first, uint64_t (&ways)[InnerHeap::kMaxSites],
                     bool* is_mallocs) {
   Trier trier(*heap);
@@ -265,6 +278,11 @@ const char* try_all(InnerHeap* heap, const HookSite* first, uint64_t (&ways)[Inn
       const bool can_try = (wants_memory || (reallocates && trier.can_give_to(site))) && trier.can_try(site);
       if (can_try) {
         trial = trier.try_site(site);
+        if (may_leave_out(site, trial)) {
+          heap->sites[i].is_left_out = true;
+          ways[i] = site.original;
+          continue;
+        }
         if (!trial.is_good) {
           heap->culprit = site.name;
           return "is no function of an allocator by what it does";
@@ -328,6 +346,8 @@ bool try_allocator(const HookSite* site, const void* block, uint64_t size_bytes)
   }
   if (reason != nullptr) {  // the rest was said when they were hooked
     complain_of(*heap);
+  } else if (is_seen) {
+    complain_of_left_out(*heap);
   }
   return is_seen;
 }

@@ -17,9 +17,16 @@ extern "C" void memprof_before_loader_call() {
   errno = saved_errno;
 }
 
+extern "C" __attribute__((visibility("hidden"))) void memprof_before_dlmopen_call(long space) {
+  memprof_before_loader_call();
+  if (space != 0) {  // LM_ID_BASE
+    memprof::interpose::before_open_apart();
+  }
+}
+
 // None of the functions has more than three arguments, all of them integers or pointers.
 #if defined(__x86_64__)
-#define MEMPROF_LOADER_HOOK(name, offset)                   \
+#define MEMPROF_LOADER_HOOK(name, offset, before)           \
   __asm__(                                                  \
       ".pushsection memprof_hooks,\"ax\",@progbits\n"       \
       ".p2align 4\n"                                        \
@@ -36,7 +43,8 @@ extern "C" void memprof_before_loader_call() {
       "pushq %rdi\n.cfi_adjust_cfa_offset 8\n"              \
       "pushq %rsi\n.cfi_adjust_cfa_offset 8\n"              \
       "pushq %rdx\n.cfi_adjust_cfa_offset 8\n"              \
-      "call memprof_before_loader_call\n"                   \
+      "call " #before                                       \
+      "\n"                                                  \
       "popq %rdx\n.cfi_adjust_cfa_offset -8\n"              \
       "popq %rsi\n.cfi_adjust_cfa_offset -8\n"              \
       "popq %rdi\n.cfi_adjust_cfa_offset -8\n"              \
@@ -47,7 +55,7 @@ extern "C" void memprof_before_loader_call() {
       "\n"                                                  \
       ".popsection\n")
 #elif defined(__aarch64__)
-#define MEMPROF_LOADER_HOOK(name, offset)                                  \
+#define MEMPROF_LOADER_HOOK(name, offset, before)                          \
   __asm__(                                                                 \
       ".pushsection memprof_hooks,\"ax\",%progbits\n"                      \
       ".p2align 4\n"                                                       \
@@ -66,7 +74,8 @@ extern "C" void memprof_before_loader_call() {
       "mov x29, sp\n"                                                      \
       "stp x0, x1, [sp, #16]\n"                                            \
       "str x2, [sp, #32]\n"                                                \
-      "bl memprof_before_loader_call\n"                                    \
+      "bl " #before                                                        \
+      "\n"                                                                 \
       "ldr x2, [sp, #32]\n"                                                \
       "ldp x0, x1, [sp, #16]\n"                                            \
       "ldp x29, x30, [sp], #48\n"                                          \
@@ -84,8 +93,8 @@ extern "C" void memprof_before_loader_call() {
 #error "write the loader's hooks for this processor"
 #endif
 
-MEMPROF_LOADER_HOOK(dlopen, 0);
-MEMPROF_LOADER_HOOK(dlmopen, 8);
-MEMPROF_LOADER_HOOK(dlsym, 16);
-MEMPROF_LOADER_HOOK(dlvsym, 24);
-MEMPROF_LOADER_HOOK(dladdr, 32);
+MEMPROF_LOADER_HOOK(dlopen, 0, memprof_before_loader_call);
+MEMPROF_LOADER_HOOK(dlmopen, 8, memprof_before_dlmopen_call);
+MEMPROF_LOADER_HOOK(dlsym, 16, memprof_before_loader_call);
+MEMPROF_LOADER_HOOK(dlvsym, 24, memprof_before_loader_call);
+MEMPROF_LOADER_HOOK(dladdr, 32, memprof_before_loader_call);

@@ -25,6 +25,13 @@ void hook_inner_allocators();
 
 }  // namespace memprof::platform
 
+namespace memprof::interpose {
+
+// Before dlmopen opens a library outside of the process's own namespace: it is counted (process/deep_binding.cc).
+void before_open_apart();
+
+}  // namespace memprof::interpose
+
 // A C struct, because the hooks are written in assembly; its members in the order of the hooks there.
 struct MemprofRealLoader {
   void* (*dlopen)(const char*, int);

@@ -12,6 +12,7 @@
 #include "format/runtime_state.h"
 #include "profile/memory/peak_text.h"
 #include "profile/memory/resident_text.h"
+#include "profile/memory/unseen_heap.h"
 #include "profile/names/runtime_name.h"
 #include "profile/report/output/seen_memory.h"
 #include "profile/report/report_cells.h"
@@ -227,6 +228,8 @@ class Header {
   // Of a process that loaded memprof at run time.
   void imports() {
     for (const std::string& line : unhooked_calls(report_)) say(line);
+    if (report_.bypassing_libraries != 0)
+      say("Missing below: " + bypassing_text(report_.bypassing_libraries) + ".");
     if (report_.import_taken != 0) say("Missing below: " + past_memprof(report_) + ".");
   }
 

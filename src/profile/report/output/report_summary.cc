@@ -9,6 +9,7 @@
 
 #include "format/runtime_state.h"
 #include "profile/memory/peak_text.h"
+#include "profile/memory/unseen_heap.h"
 #include "profile/names/runtime_name.h"
 #include "profile/report/output/report_header.h"
 #include "profile/report/output/seen_memory.h"
@@ -121,6 +122,7 @@ class Summary {
     note(report_.unsampled_processes, "process without a sample", "processes without a sample");
     calls_of_libraries(report_.import_refused + report_.import_unbound, "to malloc");
     calls_of_libraries(report_.import_foreign, "to another allocator");
+    if (report_.bypassing_libraries != 0) missing_.push_back(bypassing_text(report_.bypassing_libraries));
     if (report_.import_taken != 0) missing_.push_back(past_memprof(report_));
     note(report_.replaced_samples, "free that was not seen", "frees that were not seen");
     runtimes();

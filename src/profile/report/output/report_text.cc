@@ -73,7 +73,8 @@ class TextReport {
         // The most that was ever resident may be of the program that executed this one.
         const uint64_t resident =
             report_.resident.is_known() ? report_.resident.total_bytes : report_.max_resident_bytes;
-        const std::string memory = unsampled_memory_text(resident, report_.program);
+        const std::string memory =
+            unsampled_memory_text(resident, report_.program, has(Metric::kMappedSpace));
         say(!memory.empty()
                 ? "It had " + memory + "."
                 : "Profile it again with `memprof run -r 0 -- CMD`, which records every allocation.");

@@ -43,6 +43,7 @@ struct HookSite {
   uint64_t stub;
   Refusal refusal;   // kNone: it is patched, or will be
   bool is_indirect;  // it is not, but calls another one that is
+  bool is_left_out;  // it was tried, and gave nothing: its calls are not seen
   bool is_local;     // never called but as the program does (FunctionSymbol::is_local)
   // Of one that is not tried: calls in a row that came to other hooks, or to none.  Relaxed: a few more or less are as good.
   std::atomic<uint8_t> same_calls;

@@ -4,14 +4,13 @@
 #include <link.h>
 #include <stdint.h>
 #include <string.h>
-#include <sys/auxv.h>
-#include <sys/mman.h>
 
 #include "platform/linux/interpose/hook_table.h"
 #include "platform/linux/interpose/operators/operator_forms.h"
 #include "platform/linux/modules/dynamic_section.h"
 #include "platform/linux/modules/exports.h"
 #include "platform/linux/modules/standard_library.h"
+#include "platform/linux/modules/symbol_writer.h"
 
 // nullptr: there is no standard library, yet.
 extern "C" void __cxa_throw() __attribute__((weak));
@@ -108,51 +107,13 @@ uint64_t hook_address(uint32_t form) {
 
 // Takes the definitions of `forms` out of the module's table of symbols.
 void undefine(const dl_phdr_info& module, FormSet forms) {
-  const platform::DynamicSection section(module);
-  uint64_t symbols[kForms];
-  uint32_t count = 0;
-  uint64_t first = UINT64_MAX;
-  uint64_t limit = 0;
+  platform::SymbolWriter writer(module);
   for (uint32_t f = 0; f < kForms; ++f) {
-    if (!section.is_readable() || !has(forms, f)) {
-      continue;
-    }
-    section.each_hashed(kOperatorForms[f].name, [&](uint64_t index) {
-      const uint64_t at = section.symbols() + index * sizeof(ElfW(Sym));
-      ElfW(Sym) symbol;
-      const char* const name = section.read(at, &symbol) ? section.string(symbol.st_name) : nullptr;
-      if (name == nullptr || strcmp(name, kOperatorForms[f].name) != 0 ||
-          module.dlpi_addr + symbol.st_value != hook_address(f)) {
-        return false;
-      }
-      symbols[count++] = at;
-      first = at < first ? at : first;
-      limit = at + sizeof(ElfW(Sym)) > limit ? at + sizeof(ElfW(Sym)) : limit;
-      return true;
-    });
-  }
-  if (count == 0) {
-    return;
-  }
-  const uint64_t page = getauxval(AT_PAGESZ);
-  const uint64_t start = first & ~(page - 1);
-  int protection = -1;
-  for (uint32_t i = 0; i < module.dlpi_phnum; ++i) {
-    const ElfW(Phdr)& h = module.dlpi_phdr[i];
-    if (h.p_type == PT_LOAD && first - (module.dlpi_addr + h.p_vaddr) < h.p_memsz) {
-      protection = ((h.p_flags & PF_R) != 0 ? PROT_READ : 0) | ((h.p_flags & PF_W) != 0 ? PROT_WRITE : 0) |
-                   ((h.p_flags & PF_X) != 0 ? PROT_EXEC : 0);
+    if (has(forms, f)) {
+      writer.add(kOperatorForms[f].name, hook_address(f), 0);
     }
   }
-  if (protection < 0 ||
-      mprotect(reinterpret_cast<void*>(start), limit - start, protection | PROT_WRITE) != 0) {
-    return;
-  }
-  for (uint32_t i = 0; i < count; ++i) {
-    // In one piece: other threads may look names up.
-    __atomic_store_n(&reinterpret_cast<ElfW(Sym)*>(symbols[i])->st_value, 0, __ATOMIC_RELAXED);
-  }
-  mprotect(reinterpret_cast<void*>(start), limit - start, protection);
+  writer.write();
 }
 
 using AlignedDelete = void (*)(void*, size_t);

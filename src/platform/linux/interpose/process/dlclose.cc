@@ -3,8 +3,6 @@
 // another library can be loaded at the same addresses.  Where import tables are patched, libraries that were
 // loaded meanwhile are noticed, as by the hooks of loader_calls.h.
 //
-// There is no such hook for dlopen: a function in front of it would become its caller and change what it
-// finds.
 #include <dlfcn.h>
 
 #include <atomic>
@@ -13,6 +11,7 @@
 #include "core/engine/runtimes.h"
 #include "platform/linux/interpose/hook_name.h"
 #include "platform/linux/interpose/loader_calls.h"
+#include "platform/linux/interpose/process/deep_binding.h"
 #include "unwind/tables/rule_cache.h"
 
 namespace {
@@ -37,6 +36,7 @@ MEMPROF_DEFINE_HOOK(int, dlclose, (void* handle)) {
     }
     g_real_dlclose.store(real, std::memory_order_relaxed);
   }
+  memprof::interpose::look_at_namespaces();
   memprof::unwind::g_rule_cache.begin_unload();
   memprof::runtimes::before_unload();
   const int result = real(handle);

@@ -12,6 +12,7 @@
 #include "core/engine/profiler.h"
 #include "core/engine/runtimes.h"
 #include "platform/linux/interpose/loader_calls.h"
+#include "platform/linux/interpose/process/deep_binding.h"
 #include "platform/linux/interpose/real.h"
 #include "platform/linux/interpose/sample.h"
 #include "platform/posix/environment.h"
@@ -112,6 +113,7 @@ __attribute__((constructor)) void on_load() {
 }
 
 __attribute__((destructor)) void on_exit() {
+  look_at_namespaces();
   end_of_process();
 }
 

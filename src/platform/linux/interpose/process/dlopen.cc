@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+// dlopen and dlmopen, in front of the real ones: what they open may find another malloc (deep_binding.h).
+//
+// Model: each keeps its arguments, calls a function that says where the real one is, and jumps there. So that one has its
+// real caller, whose search paths and namespace it looks at.
+#include <dlfcn.h>
+
+#include <atomic>
+
+#include "core/sampling/sampler.h"
+#include "platform/linux/interpose/process/deep_binding.h"
+
+#if !defined(MEMPROF_LOCAL_HOOKS)
+namespace {
+
+using Dlopen = void* (*)(const char*, int);
+using Dlmopen = void* (*)(long, const char*, int);
+// Relaxed: whoever looks them up finds the same.
+std::atomic<Dlopen> g_real_dlopen{nullptr};
+std::atomic<Dlmopen> g_real_dlmopen{nullptr};
+
+void* no_dlopen(const char*, int) {
+  return nullptr;
+}
+
+void* no_dlmopen(long, const char*, int) {
+  return nullptr;
+}
+
+template <typename Function>
+Function find_real(std::atomic<Function>& real, const char* name, Function otherwise) {
+  Function found = real.load(std::memory_order_relaxed);
+  if (found == nullptr) {
+    const memprof::MuteScope mute;
+    found = reinterpret_cast<Function>(dlsym(RTLD_NEXT, name));
+    found = found != nullptr ? found : otherwise;
+    real.store(found, std::memory_order_relaxed);
+  }
+  return found;
+}
+
+}  // namespace
+
+extern "C" {
+__attribute__((visibility("hidden"), used)) Dlopen memprof_before_dlopen(const char*, int flags) {
+  memprof::interpose::before_open(flags);
+  return find_real(g_real_dlopen, "dlopen", &no_dlopen);
+}
+
+__attribute__((visibility("hidden"), used)) Dlmopen memprof_before_dlmopen(long space, const char*,
+                                                                           int flags) {
+  if (space != 0) {  // LM_ID_BASE
+    memprof::interpose::before_open_apart();
+  } else {
+    memprof::interpose::before_open(flags);
+  }
+  return find_real(g_real_dlmopen, "dlmopen", &no_dlmopen);
+}
+}
+
+#if defined(__x86_64__)
+#define MEMPROF_OPEN_HOOK(name)                       \
+  __asm__(                                            \
+      ".pushsection memprof_hooks,\"ax\",@progbits\n" \
+      ".p2align 4\n"                                  \
+      ".globl " #name "\n.weak " #name                \
+      "\n"                                            \
+      ".type " #name ",@function\n" #name             \
+      ":\n"                                           \
+      ".cfi_startproc\n"                              \
+      "endbr64\n"                                     \
+      "pushq %rdi\n.cfi_adjust_cfa_offset 8\n"        \
+      "pushq %rsi\n.cfi_adjust_cfa_offset 8\n"        \
+      "pushq %rdx\n.cfi_adjust_cfa_offset 8\n"        \
+      "call memprof_before_" #name                    \
+      "\n"                                            \
+      "popq %rdx\n.cfi_adjust_cfa_offset -8\n"        \
+      "popq %rsi\n.cfi_adjust_cfa_offset -8\n"        \
+      "popq %rdi\n.cfi_adjust_cfa_offset -8\n"        \
+      "jmp *%rax\n"                                   \
+      ".cfi_endproc\n"                                \
+      ".size " #name ", .-" #name                     \
+      "\n"                                            \
+      ".popsection\n")
+#elif defined(__aarch64__)
+#define MEMPROF_OPEN_HOOK(name)                                            \
+  __asm__(                                                                 \
+      ".pushsection memprof_hooks,\"ax\",%progbits\n"                      \
+      ".p2align 4\n"                                                       \
+      ".globl " #name "\n.weak " #name                                     \
+      "\n"                                                                 \
+      ".type " #name ",%function\n" #name                                  \
+      ":\n"                                                                \
+      ".cfi_startproc\n"                                                   \
+      "hint #34\n" /* bti c */                                             \
+      "stp x29, x30, [sp, #-48]!\n"                                        \
+      ".cfi_def_cfa_offset 48\n.cfi_offset 29, -48\n.cfi_offset 30, -40\n" \
+      "mov x29, sp\n"                                                      \
+      "stp x0, x1, [sp, #16]\n"                                            \
+      "str x2, [sp, #32]\n"                                                \
+      "bl memprof_before_" #name                                           \
+      "\n"                                                                 \
+      "mov x16, x0\n"                                                      \
+      "ldr x2, [sp, #32]\n"                                                \
+      "ldp x0, x1, [sp, #16]\n"                                            \
+      "ldp x29, x30, [sp], #48\n"                                          \
+      ".cfi_restore 29\n.cfi_restore 30\n.cfi_def_cfa_offset 0\n"          \
+      "br x16\n"                                                           \
+      ".cfi_endproc\n"                                                     \
+      ".size " #name ", .-" #name                                          \
+      "\n"                                                                 \
+      ".popsection\n")
+#else
+#error "write dlopen's hook for this processor"
+#endif
+
+MEMPROF_OPEN_HOOK(dlopen);
+MEMPROF_OPEN_HOOK(dlmopen);
+#endif
