@@ -26,8 +26,9 @@ LAYERS = [
     ("src/unwind", ["unwind/", "core/", "format/", SEAM]),
     ("src/runtime", ["runtime/", "unwind/", "core/", "format/", SEAM]),
     ("src/platform/posix", ["platform/posix/", "core/", "format/", SEAM]),
-    # One system never includes another one's folder: only its own and POSIX's.
-    ("src/platform/<system>", ["platform/<system>/", "platform/posix/", "runtime/", "unwind/", "core/", "format/", SEAM]),
+    ("src/platform/code", ["platform/code/", "unwind/"]),
+    # One system never includes another one's folder: only its own and POSIX's, and what is of no system.
+    ("src/platform/<system>", ["platform/<system>/", "platform/posix/", "platform/code/", "runtime/", "unwind/", "core/", "format/", SEAM]),
     ("src/platform", ["format/", SEAM]),
     ("src/dump", ["dump/", "core/", "resident/", "format/", SEAM, "memprof.h"]),  # memprof.h: its results are those of the public face
     ("src/profile", ["profile/", "estimate/", "format/"]),
@@ -61,7 +62,8 @@ OS_HEADER = re.compile(
     r"execinfo|syscall|pwd|semaphore|windows|winternl|psapi|dbghelp|crtdbg|process|io)\.h$", re.I)
 # The command starts processes and asks the system of them (run, host), talks to a terminal, and opens files of others;
 # names come from files, a file is replaced as a whole, and a profile is read by descriptor: these use POSIX, never #ifdef.
-POSIX_ALLOWED = ["tools/memprof/attach", "tools/memprof/host", "tools/memprof/run", "tools/memprof/console", "tools/memprof/io",
+POSIX_ALLOWED = ["tools/memprof/windows",  # a program of its own, for Windows
+                 "tools/memprof/attach", "tools/memprof/host", "tools/memprof/run", "tools/memprof/console", "tools/memprof/io",
                  "src/profile/symbolize", "src/profile/files", "src/profile/foreign/profile_bytes.cc",
                  "tools/memprof/serve/redirect_file.cc",  # a file for its user alone
                  "ffi/node/native/library.cc"]  # opens the library, whichever is there
