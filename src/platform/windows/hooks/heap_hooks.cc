@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Each hook has a fast path that ends in a jump to the real function, and a slow path in a function of its own.  A slow path
-// is left by an exception where the program asked a heap for one (HEAP_GENERATE_EXCEPTIONS): the thread's next event finds
-// the frame gone (core/sampling/sampler.h).
+// Each hook has a fast path that ends in a jump to the real function, and a slow path in a function of its own.  A program can
+// ask for an exception where there is no memory (HEAP_GENERATE_EXCEPTIONS): it is raised outside of the sample.  A heap that was
+// made with that flag raises it inside; a later event of the thread finds the frame gone (core/sampling/sampler.h).
 #include "platform/windows/hooks/heap_hooks.h"
 
 #include <atomic>
@@ -45,6 +45,8 @@ uint64_t real_free(void* heap, uint32_t flags, void* block) {
   return reinterpret_cast<uint64_t (*)(void*, uint32_t, void*)>(g_real.free)(heap, flags, block);
 }
 
+constexpr uint32_t kRaises = HEAP_GENERATE_EXCEPTIONS;
+
 // The code of the functions that are hooked: a heap that allocates for itself calls them, and no program gets that block.
 struct HeapCode {
   uint64_t start;
@@ -87,7 +89,10 @@ template <typename Allocate>
 }  // namespace
 
 MEMPROF_SLOW_PATH void* memprof_slow_allocate_heap(void* heap, uint32_t flags, size_t size) {
-  return sample(heap, size, __builtin_frame_address(0), [=] { return real_allocate(heap, flags, size); });
+  const uint32_t quiet = flags & ~kRaises;
+  void* block =
+      sample(heap, size, __builtin_frame_address(0), [=] { return real_allocate(heap, quiet, size); });
+  return block != nullptr || quiet == flags ? block : real_allocate(heap, flags, size);
 }
 
 MEMPROF_HOOK static void* allocate_heap(void* heap, uint32_t flags, size_t size) {
@@ -99,9 +104,11 @@ MEMPROF_HOOK static void* allocate_heap(void* heap, uint32_t flags, size_t size)
 
 // The block may go by RtlFreeHeap inside, whose hook takes its record out then.
 MEMPROF_SLOW_PATH void* memprof_slow_reallocate_heap(void* heap, uint32_t flags, void* block, size_t size) {
-  return sample(heap, size, __builtin_frame_address(0), [=] {
-    return memprof::recorded_realloc(block, false, [=] { return real_reallocate(heap, flags, block, size); });
+  const uint32_t quiet = flags & ~kRaises;
+  void* moved = sample(heap, size, __builtin_frame_address(0), [=] {
+    return memprof::recorded_realloc(block, false, [=] { return real_reallocate(heap, quiet, block, size); });
   });
+  return moved != nullptr || quiet == flags ? moved : real_reallocate(heap, flags, block, size);
 }
 
 MEMPROF_SLOW_PATH void* memprof_slow_marked_reallocate_heap(void* heap, uint32_t flags, void* block,

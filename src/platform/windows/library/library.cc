@@ -55,7 +55,15 @@ extern "C" BOOL WINAPI DllMainCRTStartup(HINSTANCE library, DWORD reason, void* 
   return TRUE;
 }
 
-// For memprof.exe; no part of the public interface.
-extern "C" const char* memprof_windows_inject(void* process) {
+// No part of the public interface: for memprof.exe, and for tests, which put the hooks in and take them out again.
+extern "C" {
+const char* memprof_windows_inject(void* process) {
   return memprof::platform::load_library_into(process);
+}
+int memprof_windows_hook() {
+  return memprof::platform::hook_heaps() ? 1 : 0;
+}
+int memprof_windows_unhook() {
+  return memprof::platform::unhook_heaps() ? 1 : 0;
+}
 }

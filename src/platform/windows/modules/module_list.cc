@@ -48,7 +48,7 @@ void* take_room(size_t size_bytes) {
 
 const char* copy_path(const wchar_t* path, size_t length) {
   char text[4096];
-  const size_t bytes = to_utf8(path, length, text, sizeof(text));
+  const size_t bytes = path_to_utf8(path, length, text, sizeof(text));
   auto* copy = static_cast<char*>(take_room(bytes + 1));
   if (copy != nullptr) {
     memcpy(copy, text, bytes + 1);

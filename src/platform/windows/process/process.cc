@@ -122,7 +122,7 @@ const char* program_path() {
   if (path[0] == '\0') {
     wchar_t wide[2048];
     const DWORD length = GetModuleFileNameW(nullptr, wide, 2048);
-    to_utf8(wide, length, path, sizeof(path));
+    path_to_utf8(wide, length, path, sizeof(path));
   }
   return path;
 }

@@ -76,6 +76,14 @@ size_t to_utf8(const wchar_t* text, size_t length, char* out, size_t size_bytes)
   return written;
 }
 
+size_t path_to_utf8(const wchar_t* path, size_t length, char* out, size_t size_bytes) {
+  const size_t written = to_utf8(path, length, out, size_bytes);
+  for (size_t i = 0; i < written; ++i) {
+    out[i] = out[i] == '\\' ? '/' : out[i];
+  }
+  return written;
+}
+
 size_t to_utf16(const char* text, wchar_t* out, size_t units) {
   size_t written = 0;
   for (auto at = reinterpret_cast<const uint8_t*>(text); *at != 0;) {

@@ -11,6 +11,8 @@ namespace memprof::platform {
 
 // As much as fits, whole characters, and a NUL.  Bytes without the NUL.
 size_t to_utf8(const wchar_t* text, size_t length, char* out, size_t size_bytes);
+// The same of a path, with slashes, which Windows takes as well, and by which readers elsewhere tell its parts.
+size_t path_to_utf8(const wchar_t* path, size_t length, char* out, size_t size_bytes);
 // Units without the NUL.
 size_t to_utf16(const char* text, wchar_t* out, size_t units);
 
