@@ -2,7 +2,7 @@
 // What Windows's own headers say, and what they leave out.  Only platform/windows includes this.
 //
 // The library is linked with kernel32.dll and ntdll.dll alone, so that loading it loads nothing else: no C runtime.  Of
-// ntdll it takes what is documented, and besides LdrRegisterDllNotification and NtGetNextThread.
+// ntdll it takes, besides what kernel32 has too: LdrRegisterDllNotification, NtGetNextThread, RtlDllShutdownInProgress.
 #pragma once
 
 #ifndef NOMINMAX

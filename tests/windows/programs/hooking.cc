@@ -46,7 +46,7 @@ DWORD WINAPI allocate(void* seed) {
 
 DWORD WINAPI load(void*) {
   while (!g_ends.load(std::memory_order_relaxed)) {
-    const HMODULE library = LoadLibraryW(L"version.dll");
+    const HMODULE library = LoadLibraryW(L"cabinet.dll");
     if (library == nullptr) g_is_wrong = true;
     FreeLibrary(library);
     ++g_loads;

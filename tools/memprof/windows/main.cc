@@ -2,6 +2,8 @@
 // memprof.exe: memprof run on Windows.  Experimental: docs/windows.md.
 #include <windows.h>
 
+#include "format/pprof/pprof_name.h"
+#include "format/size_text.h"
 #include "memprof.h"
 #include "memprof/windows/run.h"
 #include "memprof/windows/text.h"
@@ -24,6 +26,20 @@ int print(const std::string& text) {
   return 0;
 }
 
+// Empty: none.
+std::wstring reason_against(const memprof::cli::RunRequest& request) {
+  uint64_t rate = 0;
+  if (!request.rate.empty() && !memprof::parse_size(memprof::cli::to_utf8(request.rate).c_str(), &rate)) {
+    return L"-r: '" + request.rate +
+           L"' is not a rate; give bytes between samples like 512k, 64k, 1M, or 0 for every allocation";
+  }
+  const std::string output = memprof::cli::to_utf8(request.output);
+  if (!output.empty() && memprof::profile::pprof_end_of(output.c_str()) == nullptr) {
+    return L"-o: '" + request.output + L"' must end in .pb.gz, .pprof or .pb";
+  }
+  return {};
+}
+
 // Options stand before the command, which begins at the first argument that is none.
 int run(const std::vector<std::wstring>& arguments) {
   memprof::cli::RunRequest request;
@@ -41,6 +57,7 @@ int run(const std::vector<std::wstring>& arguments) {
     if (++at == arguments.size()) return refuse(L"run: " + option + L" needs a value; " + kUsage);
     *value = arguments[at];
   }
+  if (const std::wstring wrong = reason_against(request); !wrong.empty()) return refuse(L"run: " + wrong);
   request.command.assign(arguments.begin() + static_cast<std::ptrdiff_t>(at), arguments.end());
   if (request.command.empty()) return refuse(std::wstring(L"no program given; ") + kUsage);
   return static_cast<int>(memprof::cli::run(request));

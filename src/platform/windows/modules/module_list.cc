@@ -8,6 +8,8 @@
 #include "platform/windows/process/text.h"
 #include "platform/windows/system.h"
 
+extern "C" BOOLEAN NTAPI RtlDllShutdownInProgress();
+
 namespace memprof::platform {
 namespace {
 
@@ -131,7 +133,8 @@ using RegisterDllNotification = LONG(NTAPI*)(ULONG flags, Callback callback, voi
 void CALLBACK on_dll(ULONG reason, const DllNotice* notice, void*) {
   if (reason == kLoaded) {
     enter_module(address_of(notice->start), notice->path->Buffer, notice->path->Length / sizeof(wchar_t));
-  } else {
+  } else if (
+      !RtlDllShutdownInProgress()) {  // wine tells of all DLLs at the end of a process, in which they stay
     remove_module(address_of(notice->start));
     profiler::code_was_unloaded();
   }
