@@ -42,6 +42,7 @@ EXCEPTIONS = {
     "src/platform/linux/interpose/real_mappings.cc": INTERPOSER,
     "src/platform/linux/stack/operator_frames.cc": "looks at a standard library behind the hooks; tests/e2e/early_test.py runs a program with it",
     "src/platform/linux/stack/libunwind_stack.cc": "only in a build of its own; tests/install/libunwind_test.py makes one",
+    "src/platform/windows/hooks/child_hook.cc": WINDOWS,
     "src/platform/windows/hooks/heap_hooks.cc": WINDOWS,
     "src/platform/windows/hooks/heap_owners.cc": WINDOWS,
     "src/platform/windows/hooks/imports.cc": "says that there are none",

@@ -104,6 +104,20 @@ class Windows(Case):
         endings = report["stack_health"]["endings"]
         self.assertEqual({name for name, ending in endings.items() if ending["samples"]}, {"root"})
 
+    def test_processes_that_it_starts(self):
+        heaps, starter = wine.build_program("heaps", FOLDER), wine.build_program("starter", FOLDER)
+        before = set(FOLDER.glob("*.pb.gz"))
+        got, out, err, profile = self.record([starter, heaps.name], status=42)
+        self.assertIn("and 2 of processes that it started", err)
+        self.assertEqual((got, out), WINE.run([starter, heaps.name], cwd=FOLDER)[:2])
+        others = set(FOLDER.glob("*.pb.gz")) - before - {profile}
+        self.assertEqual(len(others), 2)
+        for other in others:
+            report = self.report(other)
+            self.assertEqual(report["program"], "heaps.exe")
+            self.check_truth("\n".join(out.splitlines()[:12]), report)
+        self.assertEqual(self.report(profile)["program"], "starter.exe")
+
     def test_estimates(self):
         """100 MB at a rate of 4 KiB: 0.6 % off in one of three, 3 % in one of a million."""
         program = wine.build_program("many", FOLDER)
@@ -193,19 +207,19 @@ class RealPrograms(Case):
         return report
 
     def test_ninja(self):
-        targets = "".join(f"build out{i}: touch in{i}\n" for i in range(500))
+        targets = "".join(f"build out{i}: touch in{i}\n" for i in range(200))
         (FOLDER / "build.ninja").write_text("rule touch\n  command = cmd /c echo hi > $out\n" + targets)
-        for i in range(500):
+        for i in range(200):
             (FOLDER / f"in{i}").touch()
-        self.check_real([self.ninja, "-n"], 0, 5000)
+        self.check_real([self.ninja, "-n"], 0, 2000)
 
     def test_python(self):
         (FOLDER / "program.py").write_text("import json, sys\n"
-                                           "d = [json.loads('{\"a\": [%d, 2], \"b\": \"%s\"}' % (i, 'x' * (i % 700))) for i in range(3000)]\n"
+                                           "d = [json.loads('{\"a\": [%d, 2], \"b\": \"%s\"}' % (i, 'x' * (i % 700))) for i in range(300)]\n"
                                            "print(len(d), sum(len(e['b']) for e in d), flush=True)\n"
                                            "sys.stderr.write('to standard error\\n')\n"
                                            "sys.exit(3)\n")
-        report = self.check_real([self.python, FOLDER / "program.py"], 3, 10000)
+        report = self.check_real([self.python, FOLDER / "program.py"], 3, 4000)
         self.assertIn("Py_Main", {row["name"] for row in report["rows"]})
 
 

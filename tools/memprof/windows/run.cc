@@ -3,6 +3,11 @@
 
 #include <windows.h>
 
+#include <cstring>
+#include <cwchar>
+#include <map>
+
+#include "format/pprof/pprof_name.h"
 #include "memprof.h"
 #include "memprof/windows/text.h"
 
@@ -32,14 +37,17 @@ class RunFolder {
   bool is_made() const { return is_made_; }
   const std::wstring& path() const { return path_; }
 
-  // The file of a process; empty: it left none.
-  std::wstring file_of(DWORD process_id) const {
-    WIN32_FIND_DATAW found;
-    const std::wstring pattern = path_ + L"\\memprof-" + std::to_wstring(process_id) + L"-*.arena";
-    const HANDLE search = FindFirstFileW(pattern.c_str(), &found);
-    if (search == INVALID_HANDLE_VALUE) return {};
+  // The files of processes, by their ids.
+  std::map<DWORD, std::wstring> files() const {
+    std::map<DWORD, std::wstring> found;
+    WIN32_FIND_DATAW entry;
+    const HANDLE search = FindFirstFileW((path_ + L"\\memprof-*.arena").c_str(), &entry);
+    if (search == INVALID_HANDLE_VALUE) return found;
+    do {
+      found.emplace(std::wcstoul(entry.cFileName + 8, nullptr, 10), path_ + L"\\" + entry.cFileName);
+    } while (FindNextFileW(search, &entry));
     FindClose(search);
-    return path_ + L"\\" + found.cFileName;
+    return found;
   }
 
  private:
@@ -93,6 +101,55 @@ bool write_profile(const std::wstring& arena, const std::wstring& output) {
   return false;
 }
 
+bool is_running(DWORD process_id) {
+  const HANDLE process = OpenProcess(SYNCHRONIZE, FALSE, process_id);
+  if (process == nullptr) return false;
+  const bool is_running = WaitForSingleObject(process, 0) == WAIT_TIMEOUT;
+  CloseHandle(process);
+  return is_running;
+}
+
+// app.pb.gz: app.123.pb.gz
+std::wstring with_process(const std::wstring& path, DWORD process_id) {
+  const std::string text = to_utf8(path);
+  const size_t end = strlen(profile::pprof_end_of(text.c_str())->text);
+  return path.substr(0, path.size() - end) + L"." + std::to_wstring(process_id) +
+         path.substr(path.size() - end);
+}
+
+// The exit status of the run.  The handle of the process keeps its id from being another one's.
+unsigned write_profiles(const RunRequest& request, const RunFolder& folder,
+                        const PROCESS_INFORMATION& process, DWORD status) {
+  const std::wstring first = request.output.empty()
+                                 ? L"memprof-" + std::to_wstring(process.dwProcessId) + L".pb.gz"
+                                 : request.output;
+  unsigned result = status;
+  size_t written = 0;
+  size_t running = 0;
+  for (const auto& [id, arena] : folder.files()) {
+    const bool is_first = id == process.dwProcessId;
+    if (!is_first && is_running(id)) {
+      ++running;
+    } else if (write_profile(arena, is_first ? first : with_process(first, id))) {
+      ++written;
+    } else if (result == 0) {
+      result = kFailed;
+    }
+  }
+  if (running != 0) {
+    complain(std::to_wstring(running) + L" of its processes still run; what they record is in " +
+             folder.path());
+  }
+  if (written == 0 && result == status) {
+    complain(request.command[0] + L": nothing was recorded");
+    return status != 0 ? status : kFailed;
+  }
+  const std::wstring more =
+      written > 1 ? L" and " + std::to_wstring(written - 1) + L" of processes that it started" : L"";
+  complain(L"wrote " + first + more + L"; see it with: memprof report " + first + L" (on Linux)");
+  return result;
+}
+
 }  // namespace
 
 unsigned run(const RunRequest& request) {
@@ -117,17 +174,8 @@ unsigned run(const RunRequest& request) {
   WaitForSingleObject(process.hProcess, INFINITE);
   DWORD status = 0;
   GetExitCodeProcess(process.hProcess, &status);
-  const std::wstring arena = folder.file_of(process.dwProcessId);
-  if (arena.empty()) {
-    complain(request.command[0] + L": nothing was recorded");
-    return status != 0 ? status : kFailed;
-  }
-  const std::wstring output = request.output.empty()
-                                  ? L"memprof-" + std::to_wstring(process.dwProcessId) + L".pb.gz"
-                                  : request.output;
-  if (!write_profile(arena, output)) return status != 0 ? status : kFailed;
-  complain(L"wrote " + output + L"; see it with: memprof report " + output + L" (on Linux)");
-  return status;
+  CloseHandle(process.hThread);
+  return write_profiles(request, folder, process, status);
 }
 
 }  // namespace memprof::cli

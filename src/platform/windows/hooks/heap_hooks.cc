@@ -207,7 +207,7 @@ bool hook_heaps() {
   }
   set_hooks();
   const char* culprit = "";
-  if (const char* reason = install_patches(g_patches, kPatches, &culprit)) {
+  if (const char* reason = install_patches(L"ntdll.dll", g_patches, kPatches, &culprit)) {
     complain(culprit, reason);
     return false;
   }

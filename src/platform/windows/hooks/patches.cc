@@ -97,13 +97,14 @@ bool write_stopped(const Patch* patches, uint32_t count, bool* is_refused, const
 
 }  // namespace
 
-const char* install_patches(Patch* patches, uint32_t count, const char** culprit) {
-  const HMODULE ntdll = GetModuleHandleW(L"ntdll.dll");
+const char* install_patches(const wchar_t* module_name, Patch* patches, uint32_t count,
+                            const char** culprit) {
+  const HMODULE library = GetModuleHandleW(module_name);
   for (uint32_t i = 0; i < count; ++i) {
     *culprit = patches[i].name;
-    patches[i].function = address_of(reinterpret_cast<const void*>(GetProcAddress(ntdll, patches[i].name)));
+    patches[i].function = address_of(reinterpret_cast<const void*>(GetProcAddress(library, patches[i].name)));
     if (patches[i].function == 0) {
-      return "is not exported by ntdll.dll";
+      return "is not exported by its module";
     }
   }
   const KnownModule* module = module_at(patches[0].function);

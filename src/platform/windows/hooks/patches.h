@@ -17,7 +17,7 @@
 namespace memprof::platform {
 
 struct Patch {
-  const char* name;  // of a function that ntdll exports
+  const char* name;  // of a function that the module exports
   const void* hook;
   uint64_t* original;  // where calls go on to
   uint64_t function = 0;
@@ -26,8 +26,9 @@ struct Patch {
   uint8_t after[8] = {};
 };
 
-// All of them or none.  nullptr: they are; else why not, and *culprit is the name of the function that it is about.
-const char* install_patches(Patch* patches, uint32_t count, const char** culprit);
+// All of them or none, in the module of this name, which is loaded.  nullptr: they are; else why not, and *culprit is the name
+// of the function that it is about.
+const char* install_patches(const wchar_t* module_name, Patch* patches, uint32_t count, const char** culprit);
 
 // Where the jumps still are what was written: others may have put their own there since.  false: some stay.
 bool remove_patches(Patch* patches, uint32_t count);

@@ -5,6 +5,7 @@
 // allocates (process/thread_data.cc).
 #include "core/engine/profiler.h"
 #include "platform/process.h"
+#include "platform/windows/hooks/child_hook.h"
 #include "platform/windows/hooks/heap_hooks.h"
 #include "platform/windows/modules/module_list.h"
 #include "platform/windows/process/injection.h"
@@ -41,6 +42,7 @@ void begin(HINSTANCE library) {
   autostart();
   if (profiler::state() == State::kActive) {
     platform::hook_heaps();
+    platform::follow_children();
   }
 }
 

@@ -23,6 +23,7 @@ class RemoteText {
   RemoteText& operator=(const RemoteText&) = delete;
 
   void* start() const { return start_; }
+  void leave() { start_ = nullptr; }
 
  private:
   void release() {
@@ -37,7 +38,7 @@ class RemoteText {
 };
 
 const char* run_there(HANDLE process, const wchar_t* path, size_t length) {
-  const RemoteText text(process, path, length);
+  RemoteText text(process, path, length);
   if (text.start() == nullptr) {
     return "the system does not let its memory be written";
   }
@@ -47,7 +48,12 @@ const char* run_there(HANDLE process, const wchar_t* path, size_t length) {
   if (thread == nullptr) {
     return "the system does not let a thread be made in it";
   }
-  WaitForSingleObject(thread, INFINITE);
+  constexpr DWORD kMaxWaitMs = 60000;
+  if (WaitForSingleObject(thread, kMaxWaitMs) != WAIT_OBJECT_0) {
+    CloseHandle(thread);
+    text.leave();  // it may still be read
+    return "memprof.dll was not loaded within a minute";
+  }
   DWORD loaded = 0;  // the lower half of the module's address
   GetExitCodeThread(thread, &loaded);
   CloseHandle(thread);
