@@ -16,6 +16,7 @@
 #include "platform/windows/hooks/patches.h"
 #include "platform/windows/modules/module_list.h"
 #include "platform/windows/process/thread_data.h"
+#include "platform/windows/stack/callers.h"
 #include "platform/windows/system.h"
 
 using memprof::g_sampled_filter;
@@ -63,8 +64,10 @@ bool is_heap_code(const void*, uint64_t address) {
   return false;
 }
 
-bool is_for_a_heap(const memprof::platform::Entry& entry) {
-  return memprof::platform::is_called_by(entry, {is_heap_code, nullptr});
+HeapCode g_ntdll;
+
+bool is_for_a_heap() {
+  return memprof::platform::is_called_within(g_ntdll.start, g_ntdll.limit, {is_heap_code, nullptr});
 }
 
 // errno is the thread's last error here (platform/windows/library/runtime.cc).
@@ -73,7 +76,7 @@ template <typename Allocate>
                                            const Allocate& allocate) {
   const int error = errno;
   memprof::SamplingEvent event = memprof::sampler_event(size);
-  event.sampled = event.sampled && !is_for_a_heap({frame});
+  event.sampled = event.sampled && !is_for_a_heap();
   const bool is_sampled = event.sampled;
   const auto allocate_and_note = [=]() -> void* {
     void* block = allocate();
@@ -167,6 +170,8 @@ void set_hooks() {
 std::atomic<bool> g_are_hooked{false};  // relaxed: changed under the loader's lock, or by one thread
 
 void note_heap_code() {
+  const PeImage& ntdll = module_at(g_patches[0].function)->image;
+  g_ntdll = {ntdll.start(), ntdll.start() + ntdll.size_bytes()};
   for (uint32_t i = 0; i < kPatches; ++i) {
     const KnownModule* module = module_at(g_patches[i].function);
     const auto offset = static_cast<uint32_t>(g_patches[i].function - module->image.start());

@@ -7,6 +7,7 @@
 #include "platform/stack.h"
 
 #include "platform/windows/modules/module_list.h"
+#include "platform/windows/stack/callers.h"
 #include "platform/windows/stack/unwind_info.h"
 #include "platform/windows/system.h"
 
@@ -136,6 +137,15 @@ bool is_on_signal_stack() {
   walk([&](uint64_t address) {
     is_found = code.contains(code.owner, address - 1);
     return !is_found && --left != 0;
+  });
+  return is_found;
+}
+
+[[gnu::noinline]] bool is_called_within(uint64_t start, uint64_t limit, const KnownCode& code) {
+  bool is_found = false;
+  walk([&](uint64_t address) {
+    is_found = code.contains(code.owner, address - 1);
+    return !is_found && start <= address && address < limit;
   });
   return is_found;
 }

@@ -48,6 +48,7 @@ TEST(WindowsPages, OnlyPiecesHaveMemory) {
 
 TEST(WindowsPages, OfAFileAreReadByOthersAndStay) {
   const std::string path = std::string(arena_folder()) + "/pages" + std::to_string(process_id());
+  file_remove(path.c_str());  // of a run that was killed
   const Piece pieces[] = {{0, kPieceBytes}, {4 * kPieceBytes, kPieceBytes}};
   auto* start = static_cast<char*>(map_pieces(path.c_str(), kBytes, pieces, 2));
   ASSERT_NE(start, nullptr);

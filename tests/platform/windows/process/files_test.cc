@@ -12,8 +12,11 @@
 namespace memprof::platform {
 namespace {
 
+// Of a run that was killed there may be one: ids of processes come again.
 std::string path_of(const std::string& name) {
-  return std::string(arena_folder()) + "/" + name + std::to_string(process_id());
+  const std::string path = std::string(arena_folder()) + "/" + name + std::to_string(process_id());
+  file_remove(path.c_str());
+  return path;
 }
 
 TEST(WindowsFiles, AreWrittenReadRenamedAndRemoved) {
