@@ -139,6 +139,16 @@ class Windows(Case):
         _, out, _ = WINE.run([BIN / "memprof_windows_tests.exe", "--gtest_brief=1"], status=0)
         self.assertIn("PASSED", out)
 
+    def test_what_cannot_be_written_stays(self):
+        """The file of the tables is there, and can be read as it is."""
+        program = wine.build_program("heaps", FOLDER)
+        status, out, err = WINE.run([FOLDER / "memprof.exe", "run", "-r", "0", "-o", "nowhere/x.pb.gz", program], cwd=FOLDER)
+        self.assertEqual((status, err.count("memprof: ")), (42, 1), err)
+        left = pathlib.PureWindowsPath(re.search(r"what was recorded stays in (.*)", err)[1])
+        arena = next(WINE.prefix.rglob(left.name))
+        self.check_truth(out, self.report(arena))
+        shutil.rmtree(arena.parent)
+
     def test_wrong_use(self):
         (FOLDER / "there.pb").touch()
         for arguments, said in (([], "usage: memprof run"), (["run"], "no program given"), (["run", "--what", "x"], "unknown option '--what'"),

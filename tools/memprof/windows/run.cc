@@ -123,7 +123,7 @@ unsigned write_profiles(const RunRequest& request, const RunFolder& folder,
   const std::wstring first = request.output.empty()
                                  ? L"memprof-" + std::to_wstring(process.dwProcessId) + L".pb.gz"
                                  : request.output;
-  unsigned result = status;
+  size_t failed = 0;
   size_t written = 0;
   size_t running = 0;
   for (const auto& [id, arena] : folder.files()) {
@@ -132,18 +132,17 @@ unsigned write_profiles(const RunRequest& request, const RunFolder& folder,
       ++running;
     } else if (write_profile(arena, is_first ? first : with_process(first, id))) {
       ++written;
-    } else if (result == 0) {
-      result = kFailed;
+    } else {
+      ++failed;
     }
   }
   if (running != 0) {
     complain(std::to_wstring(running) + L" of its processes still run; what they record is in " +
              folder.path());
   }
-  if (written == 0 && result == status) {
-    complain(request.command[0] + L": nothing was recorded");
-    return status != 0 ? status : kFailed;
-  }
+  if (written == 0 && failed == 0) complain(request.command[0] + L": nothing was recorded");
+  const unsigned result = status == 0 && (failed != 0 || written == 0) ? kFailed : status;
+  if (written == 0) return result;
   const std::wstring more =
       written > 1 ? L" and " + std::to_wstring(written - 1) + L" of processes that it started" : L"";
   complain(L"wrote " + first + more + L"; see it with: memprof report " + first + L" (on Linux)");

@@ -116,9 +116,17 @@ void unmap_pieces(void* start, size_t, const Piece*, uint32_t) {
   UnmapViewOfFile(start);
 }
 
-// What of a mapped file has no memory yet gets it when it is touched; where the disk is full then, Windows raises an
-// exception in whoever touches it.
-bool commit_pages(void*, size_t) {
+// Touches each page of a file, so that the file has no hole there: readers take a hole for the end of a table.  What is written
+// is what is there, as one instruction, because other threads may write meanwhile.  Where the disk is full, Windows raises an
+// exception in whoever touches a page.
+bool commit_pages(void* start, size_t size_bytes) {
+  constexpr size_t kPage = 4096;
+  if (view_of(start) != nullptr) {
+    auto* bytes = static_cast<uint8_t*>(start);
+    for (size_t at = 0; at < size_bytes; at += kPage) {
+      __atomic_fetch_or(bytes + at, uint8_t{0}, __ATOMIC_RELAXED);
+    }
+  }
   return true;
 }
 
