@@ -21,7 +21,6 @@
 
 using memprof::g_sampled_filter;
 using memprof::sampler_tick;
-using memprof::t_sampler;
 namespace reported = memprof::reported;
 
 static_assert(MEMPROF_MAX_HEAPS == memprof::HeapNames::kMaxHeaps);
@@ -79,10 +78,11 @@ MEMPROF_SLOW_PATH void memprof_slow_report_free_range(const void* start, size_t 
 extern "C" {
 
 // memprof_abi1_count is the symbol of the sampler's state, whose first member is the count (core/sampling/sampler.h).
+extern const void* const memprof_abi1_filter;  // where memprof.h declares it for other compilers only
 const void* const memprof_abi1_filter = &g_sampled_filter;
 
 uint64_t* memprof_abi1_thread_count() {
-  return &t_sampler.count;
+  return &memprof::t_sampler.count;
 }
 
 void memprof_abi1_alloc(const void* block, size_t size_bytes, memprof_heap_id heap) {

@@ -23,3 +23,9 @@
 #else
 #define MEMPROF_PUBLIC_THREAD_DATA(name) __attribute__((visibility("hidden")))
 #endif
+
+// Where the compiler's thread-local data is a call that may allocate (PE: gcc emulates it), the sampler's state is found by
+// a slot of the system's instead (platform/thread_slot.h).
+#if !defined(__ELF__) && !defined(__MACH__)
+#define MEMPROF_THREAD_SLOT
+#endif

@@ -26,8 +26,9 @@ LAYERS = [
     ("src/unwind", ["unwind/", "core/", "format/", SEAM]),
     ("src/runtime", ["runtime/", "unwind/", "core/", "format/", SEAM]),
     ("src/platform/posix", ["platform/posix/", "core/", "format/", SEAM]),
-    # One system never includes another one's folder: only its own and POSIX's.
-    ("src/platform/<system>", ["platform/<system>/", "platform/posix/", "runtime/", "unwind/", "core/", "format/", SEAM]),
+    ("src/platform/code", ["platform/code/", "unwind/"]),
+    # One system never includes another one's folder: only its own and POSIX's, and what is of no system.
+    ("src/platform/<system>", ["platform/<system>/", "platform/posix/", "platform/code/", "runtime/", "unwind/", "core/", "format/", SEAM]),
     ("src/platform", ["format/", SEAM]),
     ("src/dump", ["dump/", "core/", "resident/", "format/", SEAM, "memprof.h"]),  # memprof.h: its results are those of the public face
     ("src/profile", ["profile/", "estimate/", "format/"]),
@@ -42,7 +43,7 @@ LADDERS = {
     "src/unwind": "lists tables walk",
     "src/platform/linux": "libc memory files modules process interpose programs execute imports inline_hooks stack",
     "src/profile": "model significance names matching view text files foreign pprof formats lifetimes memory report live churn leaks compare gate series page symbolize",
-    "src/profile/symbolize": "files elf jit dwarf source_maps",
+    "src/profile/symbolize": "files elf pe jit dwarf source_maps",
     "src/platform/linux/inline_hooks": "code",
     "tools/memprof": "console host io serve doctor attach record run live view check commands files_only",
     "tools/memprof/attach": "processor target thread calls",
@@ -59,12 +60,11 @@ OS_HEADER = re.compile(
     r"(sys|linux|asm|asm-generic|bits|mach|mach-o|malloc|libkern|gnu|net|netinet|arpa)/|"
     r"(unistd|pthread|dlfcn|link|elf|fcntl|sched|signal|ucontext|poll|termios|spawn|dirent|malloc|features|"
     r"execinfo|syscall|pwd|semaphore|windows|winternl|psapi|dbghelp|crtdbg|process|io)\.h$", re.I)
-# The command starts processes and asks the system of them (run, host), talks to a terminal, and opens files of others;
-# names come from files, a file is replaced as a whole, and a profile is read by descriptor: these use POSIX, never #ifdef.
-POSIX_ALLOWED = ["tools/memprof/attach", "tools/memprof/host", "tools/memprof/files_only", "tools/memprof/run", "tools/memprof/console", "tools/memprof/io",
-                 "src/profile/symbolize", "src/profile/files", "src/profile/foreign/profile_bytes.cc",
-                 "tools/memprof/serve/redirect_file.cc",  # a file for its user alone
-                 "ffi/node/native/library.cc"]  # opens the library, whichever is there
+# The command starts processes and asks the system of them (run, host), talks to a terminal, and opens files of others; names come from files,
+# a file is replaced as a whole or for its user alone, and a profile is read by descriptor: these use POSIX, never #ifdef. windows/ is a program of its own.
+POSIX_ALLOWED = """tools/memprof/windows tools/memprof/attach tools/memprof/host tools/memprof/files_only tools/memprof/run tools/memprof/console
+tools/memprof/io tools/memprof/serve/redirect_file.cc src/profile/symbolize src/profile/files src/profile/foreign/profile_bytes.cc
+ffi/node/native/library.cc""".split()
 # What is Linux's alone stands where a system's answers are; so does a path below /proc.
 LINUX = re.compile(r"(linux|asm)/|sys/(auxv|epoll|eventfd|fsuid|inotify|prctl|ptrace|sendfile|signalfd|syscall|sysinfo|sysmacros|timerfd|vfs|xattr)"
                    r"\.h$|(elf|link|gelf|libelf|syscall)\.h$")

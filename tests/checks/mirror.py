@@ -16,6 +16,7 @@ from check_main import check_main
 INTERPOSER = "defines malloc, so it cannot be linked into a test; tests/e2e runs programs with it"
 PATCHER = "changes the code of its process; tests/e2e/inner_allocators_test.py runs programs with it"
 MUSL = "does something only in what is built for musl; tests/musl runs programs with it"
+WINDOWS = "tests/windows/windows_test.py runs programs with it"
 EXCEPTIONS = {
     "src/platform/linux/execute/execute.cc": "defines exec, only in libmemprof.so; tests/e2e/executed_test.py runs programs with it",
     "src/platform/linux/inline_hooks/complaints.cc": PATCHER,
@@ -48,6 +49,16 @@ EXCEPTIONS = {
     "src/runtime/cpython/collections.cc": "calls the interpreter; tests/e2e/capi_test.py runs it in one",
     "src/platform/linux/stack/operator_frames.cc": "looks at a standard library behind the hooks; tests/e2e/early_test.py runs a program with it",
     "src/platform/linux/stack/libunwind_stack.cc": "only in a build of its own; tests/install/libunwind_test.py makes one",
+    "src/platform/windows/hooks/child_hook.cc": WINDOWS,
+    "src/platform/windows/hooks/heap_hooks.cc": WINDOWS,
+    "src/platform/windows/hooks/heap_owners.cc": WINDOWS,
+    "src/platform/windows/hooks/imports.cc": "says that there are none",
+    "src/platform/windows/hooks/patches.cc": WINDOWS,
+    "src/platform/windows/library/library.cc": WINDOWS,
+    "src/platform/windows/library/runtime.cc": WINDOWS,
+    "src/platform/windows/process/injection.cc": WINDOWS,
+    "tools/memprof/windows/main.cc": WINDOWS,
+    "tools/memprof/windows/run.cc": WINDOWS,
     "tools/memprof/attach/processor/processor_other.cc": "empty on x86-64, where the tests run",
     "tools/memprof/files_only/without_processes.cc": "refuses; tests/e2e/files_only_test.py runs the command",
     "tools/memprof/main.cc": "calls cli.cc, which has the tests; tests/e2e runs the program",

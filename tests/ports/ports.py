@@ -39,9 +39,9 @@ LIBC = "src/platform/linux/libc"  # a folder for each C library
 TARGETS = {  # target of zig: folders of src/platform
     "aarch64-macos": POSIX,
     "x86_64-macos": POSIX,
-    "x86_64-windows-gnu": ["reference"],  # posix/ is what Windows does not have
-    "x86_64-linux-musl": [*POSIX, "linux"],
-    "aarch64-linux-musl": [*POSIX, "linux"],
+    "x86_64-windows-gnu": ["reference", "code", "windows"],  # posix/ is what Windows does not have
+    "x86_64-linux-musl": [*POSIX, "code", "linux"],
+    "aarch64-linux-musl": [*POSIX, "code", "linux"],
 }
 # (pattern of targets, pattern of sources, reason).
 EXCEPTIONS = []

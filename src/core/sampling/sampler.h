@@ -30,6 +30,9 @@
 #include <cstdint>
 
 #include "platform/object_format.h"
+#if defined(MEMPROF_THREAD_SLOT)
+#include "platform/thread_slot.h"
+#endif
 
 namespace memprof {
 
@@ -55,10 +58,18 @@ struct ThreadSampler {
 // The count of a muted thread: larger than any allocation that can succeed and than any sum of them inside one scope.
 inline constexpr uint64_t kMutedCount = uint64_t{1} << 63;
 
+#if defined(MEMPROF_THREAD_SLOT)
+static_assert(sizeof(ThreadSampler) <= platform::kThreadDataBytes);
+[[gnu::always_inline]] inline ThreadSampler& thread_sampler() {
+  return *static_cast<ThreadSampler*>(platform::thread_data());
+}
+#define t_sampler thread_sampler()
+#else
 // initial-exec: a fixed offset from the thread pointer, never a call into the loader.  __thread and not
 // thread_local: no initialisation wrapper.  Its symbol is that of the public interface, for its first member.
 extern __thread ThreadSampler t_sampler MEMPROF_PUBLIC_THREAD_DATA("memprof_abi1_count")
     __attribute__((tls_model("initial-exec")));
+#endif
 
 // Advances the calling thread's clock by one allocation.  true: the count ran out; call sampler_event.
 [[gnu::always_inline]] inline bool sampler_tick(uint64_t size_bytes) {

@@ -14,6 +14,8 @@
 #include "profile/symbolize/elf/mini_symbols.h"
 #include "profile/symbolize/elf/symbol_table.h"
 #include "profile/symbolize/jit/jit_names.h"
+#include "profile/symbolize/pe/pe_file.h"
+#include "profile/symbolize/pe/windows_path.h"
 
 namespace memprof::profile {
 namespace {
@@ -73,6 +75,12 @@ std::unique_ptr<ElfFile> open_profiled_file(const Profile& profile, const Mappin
 bool is_plain(const std::string& name) {
   return !name.empty() && name.compare(0, 2, "_Z") != 0 && name.compare(0, 2, "_R") != 0 &&
          name.compare(0, 2, "_D") != 0;
+}
+
+// A library can have several mappings; once is enough.
+void warn(const std::string& warning, SymbolizeSummary* summary) {
+  const auto& said = summary->warnings;
+  if (std::find(said.begin(), said.end(), warning) == said.end()) summary->warnings.push_back(warning);
 }
 
 std::string function_key(const std::string& system_name, const std::string& filename) {
@@ -149,16 +157,10 @@ void Symbolizer::symbolize_mapping(Profile& profile, uint32_t mapping_index,
                                    const std::vector<uint32_t>& locations, const SymbolizeOptions& options,
                                    SymbolizeSummary& summary) {
   Mapping& mapping = profile.mappings[mapping_index];
+  if (is_windows_path(mapping.path)) return symbolize_windows(profile, mapping, locations, summary);
   std::string warning;
   const auto file = open_profiled_file(profile, mapping, &warning);
-  if (file == nullptr) {
-    // A library can have several mappings; once is enough.
-    for (const std::string& said : summary.warnings) {
-      if (said == warning) return;
-    }
-    summary.warnings.push_back(warning);
-    return;
-  }
+  if (file == nullptr) return warn(warning, &summary);
   const auto ask = [&](const std::string& build_id) {
     return options.debuginfod != nullptr ? options.debuginfod->find(build_id, mapping.path) : nullptr;
   };
@@ -210,6 +212,32 @@ void Symbolizer::symbolize_mapping(Profile& profile, uint32_t mapping_index,
     mapping.has_filenames |= !frames[i].empty();
     mapping.has_line_numbers |= !frames[i].empty();
     mapping.has_inline_frames |= !frames[i].empty();
+    ++summary.named;
+    --summary.unnamed;
+  }
+}
+
+// By symbols and exports only: lines are in PDBs, which are not read, or in DWARF of mingw's, which libdw reads of ELF only.
+void Symbolizer::symbolize_windows(Profile& profile, Mapping& mapping, const std::vector<uint32_t>& locations,
+                                   SymbolizeSummary& summary) {
+  const std::string path = find_windows_file(mapping.path, wine_drives());
+  std::string why = "is not on this machine";
+  const auto file = path.empty() ? nullptr : PeFile::open(path, &why);
+  if (file == nullptr) return warn(mapping.path + ": " + why + "; no names", &summary);
+  if (file->build_id() != mapping.build_id) {
+    return warn(mapping.path + ": binary changed since it was profiled (build id " + mapping.build_id +
+                    ", now " + file->build_id() + "); no names",
+                &summary);
+  }
+  for (const uint32_t index : locations) {
+    Location& location = profile.locations[index];
+    std::string name;
+    if (location.address < mapping.start || location.address >= mapping.limit ||
+        !file->find(static_cast<uint32_t>(location.address - mapping.start), &name)) {
+      continue;
+    }
+    location.lines.push_back({function_index(profile, name, "", ""), 0});
+    mapping.has_functions = true;
     ++summary.named;
     --summary.unnamed;
   }

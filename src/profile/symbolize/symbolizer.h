@@ -57,6 +57,8 @@ class Symbolizer {
                           SymbolizeSummary& summary);
   void symbolize_mapping(Profile& profile, uint32_t mapping, const std::vector<uint32_t>& locations,
                          const SymbolizeOptions& options, SymbolizeSummary& summary);
+  void symbolize_windows(Profile& profile, Mapping& mapping, const std::vector<uint32_t>& locations,
+                         SymbolizeSummary& summary);
   // Of a function that Cython made: the line of its source, and the name that it has there.
   Line cython_line(Profile& profile, const std::string& system_name, std::string file, int64_t line);
   static void fold_cython_lines(const Profile& profile, std::vector<Line>* lines);

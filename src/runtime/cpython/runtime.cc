@@ -5,7 +5,7 @@
 #include "runtime/cpython/codes.h"
 #include "runtime/cpython/collections.h"
 #include "runtime/cpython/interpreter.h"
-#include "runtime/cpython/line_table.h"
+#include "runtime/cpython/lines/line_table.h"
 #include "runtime/cpython/mixed_stack.h"
 #include "runtime/cpython/objects.h"
 #include "runtime/cpython/stacks.h"

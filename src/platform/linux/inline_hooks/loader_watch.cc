@@ -9,10 +9,10 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "platform/code/relocation.h"
 #include "platform/linux/inline_hooks/code/code_writer.h"
 #include "platform/linux/inline_hooks/code/near_pages.h"
 #include "platform/linux/inline_hooks/code/register_gate.h"
-#include "platform/linux/inline_hooks/code/relocation.h"
 #include "platform/linux/inline_hooks/late_patches.h"
 #include "platform/linux/inline_hooks/slow_paths.h"
 #include "platform/linux/memory/own_pages.h"

@@ -6,6 +6,8 @@
 // Allocates: as said below; the loader may, for itself.
 #pragma once
 
+#include <link.h>
+
 #include <cstddef>
 #include <cstdint>
 
@@ -36,6 +38,10 @@ Allocator own_allocator();
 // `name` by the version of the C library's first functions, by which programs ask for them; nullptr: none, or symbols have no
 // versions.  Takes the loader's lock.
 void* find_first_version(const char* name);
+
+// Namespaces of modules beside the program's own (dlmopen); `debug`: the loader's _r_debug, or nullptr.  false: the loader
+// does not say.  The caller holds the loader's lock.
+bool count_namespaces(const r_debug* debug, uint64_t* count);
 
 // Are its own functions, and programs that are made with it, described by unwind tables?  Any thread, any time.
 bool has_unwind_tables();

@@ -14,6 +14,7 @@
 #include "profile/memory/resident_text.h"
 #include "profile/memory/unseen_heap.h"
 #include "profile/names/runtime_name.h"
+#include "profile/report/output/full_tables.h"
 #include "profile/report/output/seen_memory.h"
 #include "profile/report/report_cells.h"
 #include "profile/text/filter_text.h"
@@ -140,18 +141,7 @@ class Header {
     const auto say_of = [this](uint64_t count, const char* text) {
       if (count != 0) say(fmt::format(fmt::runtime(text), number(count)));
     };
-    const double shortened = report_.health ? report_.health->shortened_bytes : 0;
-    say_of(report_.folded_stacks,
-           ("The table of stacks was full: {} older stacks were shortened, to [older stacks]" +
-            (shortened > 0 ? bytes_text(*report_.health, shortened) : "") + ". No bytes are missing.")
-               .c_str());
-    say_of(report_.folded_modules + report_.folded_functions + report_.folded_heaps,
-           "The tables of names were full: {} modules, functions and heaps share one, like [older modules], "
-           "[older functions], [other heaps]. No bytes are missing.");
-    say_of(
-        report_.thinned_samples,
-        "The table of live blocks was full: the rate rose, and {} of the live samples left it to others to "
-        "stand for them. No bytes are missing; intervals are wider.");
+    for (const std::string& line : full_tables(report_)) say(line);
     say_of(report_.replaced_samples,
            "{} blocks were freed in a way that the profiler did not see; they are not counted as live.");
     if (report_.muted_bytes != 0) {
@@ -230,7 +220,9 @@ class Header {
     for (const std::string& line : unhooked_calls(report_)) say(line);
     if (report_.bypassing_libraries != 0)
       say("Missing below: " + bypassing_text(report_.bypassing_libraries) + ".");
-    if (report_.import_taken != 0) say("Missing below: " + past_memprof(report_) + ".");
+    const std::string taken = report_.import_taken == 0 ? "" : past_memprof(report_);
+    for (const std::string& text : {taken, bypassing_text(report_.bypassing_libraries)})
+      if (!text.empty()) say("Missing below: " + text + ".");
   }
 
   static std::string bytes_text(const StackHealth& health, double bytes) {

@@ -9,7 +9,7 @@
 
 #include <cstdint>
 
-#include "platform/linux/inline_hooks/code/relocation.h"
+#include "platform/code/relocation.h"
 
 namespace memprof::platform {
 

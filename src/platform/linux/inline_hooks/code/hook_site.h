@@ -17,7 +17,7 @@
 
 #include "core/counts/allocator_counts.h"
 #include "format/allocators/allocator_functions.h"
-#include "platform/linux/inline_hooks/code/relocation.h"
+#include "platform/code/relocation.h"
 
 namespace memprof::platform {
 

@@ -14,6 +14,7 @@
 #include "core/sampling/sampler.h"
 #include "platform/linux/interpose/hook_table.h"
 #include "platform/linux/interpose/real.h"
+#include "platform/linux/libc/c_library.h"
 #include "platform/linux/modules/exports.h"
 #include "platform/linux/modules/symbol_writer.h"
 #include "platform/process.h"
@@ -151,17 +152,10 @@ void look_at_namespaces() {
   dl_iterate_phdr(
       [](dl_phdr_info*, size_t, void*) {
         uint64_t apart = 0;
-#if defined(__GLIBC__) && __GLIBC_PREREQ(2, 35)
-        const auto* ours = reinterpret_cast<const r_debug_extended*>(g_debug.load(std::memory_order_relaxed));
-        if (ours == nullptr) {
+        if (!platform::libc::count_namespaces(g_debug.load(std::memory_order_relaxed), &apart)) {
           return 1;
         }
-        for (const auto* other = ours->base.r_version < 2 ? nullptr : ours->r_next; other != nullptr;
-             other = other->r_next) {
-          apart += other->base.r_map != nullptr ? 1 : 0;
-        }
         g_opens_apart.store(false, std::memory_order_relaxed);
-#endif
         if (apart > g_most_apart.load(std::memory_order_relaxed)) {
           g_most_apart.store(apart, std::memory_order_relaxed);
         }

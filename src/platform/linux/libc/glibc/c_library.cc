@@ -69,4 +69,20 @@ uint64_t main_stack_end() {
   return &__libc_stack_end != nullptr ? reinterpret_cast<uint64_t>(__libc_stack_end) : 0;
 }
 
+bool count_namespaces([[maybe_unused]] const r_debug* debug, [[maybe_unused]] uint64_t* count) {
+#if __GLIBC_PREREQ(2, 35)
+  if (debug == nullptr) {
+    return false;
+  }
+  const auto* ours = reinterpret_cast<const r_debug_extended*>(debug);
+  for (const auto* other = ours->base.r_version < 2 ? nullptr : ours->r_next; other != nullptr;
+       other = other->r_next) {
+    *count += other->base.r_map != nullptr ? 1 : 0;
+  }
+  return true;
+#else
+  return false;
+#endif
+}
+
 }  // namespace memprof::platform::libc

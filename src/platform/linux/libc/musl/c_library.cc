@@ -84,4 +84,9 @@ uint64_t main_stack_end() {
   return getauxval(AT_EXECFN);
 }
 
+// It has no dlmopen.
+bool count_namespaces(const r_debug* /*debug*/, uint64_t* /*count*/) {
+  return false;
+}
+
 }  // namespace memprof::platform::libc

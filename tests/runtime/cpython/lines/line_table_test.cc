@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "runtime/cpython/line_table.h"
+#include "runtime/cpython/lines/line_table.h"
 
 #include <gtest/gtest.h>
 

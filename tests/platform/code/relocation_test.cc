@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "platform/linux/inline_hooks/code/relocation.h"
+#include "platform/code/relocation.h"
 
 #include <gtest/gtest.h>
 

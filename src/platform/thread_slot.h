@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+// A word of each thread that is read without a call, where the compiler's thread-local data is none
+// (MEMPROF_THREAD_SLOT in object_format.h).  It is 0 in a thread that did not set it.
+//
+// What holds for all services of the system: README.md.
+#pragma once
+
+#include <cstddef>
+
+namespace memprof::platform {
+
+// What the calling thread's word points to: kThreadDataBytes of zeroed memory that are its own
+// for as long as it lives.  Asked for when the word reads 0.  Never nullptr: where the system has no memory, threads share one.
+inline constexpr size_t kThreadDataBytes = 192;
+void* make_thread_data();
+
+#if defined(__x86_64__)
+// Of the word, from the base of the segment that belongs to the thread (gs).
+extern size_t g_thread_word_offset;
+
+[[gnu::always_inline]] inline void* thread_data() {
+  void* data;
+  asm("movq %%gs:(%1), %0" : "=r"(data) : "r"(g_thread_word_offset));
+  return __builtin_expect(data != nullptr, 1) ? data : make_thread_data();
+}
+#else
+void* thread_data();
+#endif
+
+}  // namespace memprof::platform
