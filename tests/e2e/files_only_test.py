@@ -15,7 +15,7 @@ import sys, time
 kept = [bytearray(5000) for _ in range(int(sys.argv[1]))]
 gone = [bytearray(5000) for _ in range(500)]
 del gone
-time.sleep(0.2)
+time.sleep(0.3)
 """
 
 
@@ -23,7 +23,7 @@ def setUpModule():
     global FOLDER
     FOLDER = pathlib.Path(tempfile.mkdtemp(prefix="memprof-files-only-"))
     (FOLDER / "kept.py").write_text(PROGRAM)
-    for name, count, options in (("before", 800, []), ("after", 1600, []), ("every", 800, ["--every", "50ms"])):
+    for name, count, options in (("before", 800, []), ("after", 1600, []), ("every", 800, ["--every", "100ms"])):
         subprocess.run([e2e.COMMAND, "run", "-r", "16k", *options, "-o", FOLDER / f"{name}.pb.gz", "--",
                         e2e.system_python(), FOLDER / "kept.py", str(count)], env=e2e.plain_environment(), check=True,
                        capture_output=True, timeout=e2e.WATCHDOG_S)

@@ -141,7 +141,7 @@ class Header {
     const auto say_of = [this](uint64_t count, const char* text) {
       if (count != 0) say(fmt::format(fmt::runtime(text), number(count)));
     };
-    for (const std::string& line : full_tables(report_)) say(line);
+    for (const std::string& text : full_tables(report_)) say(text);
     say_of(report_.replaced_samples,
            "{} blocks were freed in a way that the profiler did not see; they are not counted as live.");
     if (report_.muted_bytes != 0) {
