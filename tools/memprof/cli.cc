@@ -90,7 +90,7 @@ int cli_main(const std::vector<std::string>& arguments) {
   } catch (const profile::Error& error) {
     complain(error.what());
   } catch (const std::bad_alloc&) {
-    complain("out of memory");
+    complain("out of memory; where `ulimit -v` limits the address space, raise it");
   } catch (const std::exception& error) {
     complain(std::string("unexpected error: ") + error.what());
   }

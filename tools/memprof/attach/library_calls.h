@@ -54,6 +54,7 @@ inline constexpr LibraryCall kLibraryCalls[] = {
     {SYS_fchmod, "fchmod"},
     {SYS_ftruncate, "ftruncate"},
     {SYS_faccessat, "faccessat", {{2, 0x0}}},
+    {SYS_faccessat, "faccessat", {{2, 0x4}}},
     {SYS_unlinkat, "unlinkat"},
 #if defined(SYS_access)
     {SYS_access, "access"},

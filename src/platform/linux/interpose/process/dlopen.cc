@@ -63,7 +63,7 @@ __attribute__((visibility("hidden"), used)) Dlmopen memprof_before_dlmopen(long 
   __asm__(                                            \
       ".pushsection memprof_hooks,\"ax\",@progbits\n" \
       ".p2align 4\n"                                  \
-      ".globl " #name "\n.weak " #name                \
+      ".weak " #name                                  \
       "\n"                                            \
       ".type " #name ",@function\n" #name             \
       ":\n"                                           \
@@ -87,7 +87,7 @@ __attribute__((visibility("hidden"), used)) Dlmopen memprof_before_dlmopen(long 
   __asm__(                                                                 \
       ".pushsection memprof_hooks,\"ax\",%progbits\n"                      \
       ".p2align 4\n"                                                       \
-      ".globl " #name "\n.weak " #name                                     \
+      ".weak " #name                                                       \
       "\n"                                                                 \
       ".type " #name ",%function\n" #name                                  \
       ":\n"                                                                \
