@@ -19,7 +19,8 @@ class PageFramesTest : public ::testing::Test {
       const PageSite& own = frames_.sites()[site];
       text += *frames_.texts().texts()[frames_.frames()[own.frame].name];
       text += ":" + std::to_string(own.role & kRoleMask) + ((own.role & kIsInterpreter) != 0 ? "i" : "") +
-              ((own.role & kStartsInterpreter) != 0 ? "s" : "") + ((own.role & kCallsStart) != 0 ? "c " : " ");
+              ((own.role & kStartsInterpreter) != 0 ? "s" : "") +
+              ((own.role & kCallsStart) != 0 ? "c " : " ");
     }
     return text;
   }

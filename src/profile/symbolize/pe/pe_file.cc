@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <tuple>
 #include <utility>
 
 #include "profile/files/regular_file.h"
@@ -102,8 +103,11 @@ bool PeFile::read() {
   read_functions();
   read_symbols(u32(headers + 12), u32(headers + 16));
   read_exports();
-  std::stable_sort(symbols_.begin(), symbols_.end(),
-                   [](const Symbol& a, const Symbol& b) { return a.address < b.address; });
+  // Of one address: as they were read.
+  for (uint32_t i = 0; i < symbols_.size(); ++i) symbols_[i].order = i;
+  std::sort(symbols_.begin(), symbols_.end(), [](const Symbol& a, const Symbol& b) {
+    return std::tie(a.address, a.order) < std::tie(b.address, b.order);
+  });
   return true;
 }
 
@@ -137,8 +141,9 @@ void PeFile::read_functions() {
     const char* entry = entries + size_t{i} * kFunctionBytes;
     functions_.push_back({u32(entry), u32(entry + 4), u32(entry + 8)});
   }
-  std::stable_sort(functions_.begin(), functions_.end(),
-                   [](const Function& a, const Function& b) { return a.begin < b.begin; });
+  std::sort(functions_.begin(), functions_.end(), [](const Function& a, const Function& b) {
+    return std::tie(a.begin, a.end, a.unwind) < std::tie(b.begin, b.end, b.unwind);
+  });
 }
 
 // COFF: functions in sections of code.

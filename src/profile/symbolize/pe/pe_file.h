@@ -49,6 +49,7 @@ class PeFile {
   struct Symbol {
     uint32_t address;
     std::string_view name;
+    uint32_t order = 0;  // in which it was read
   };
 
   explicit PeFile(std::unique_ptr<FileImage> image) : image_(std::move(image)) {}
