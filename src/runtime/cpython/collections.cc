@@ -49,7 +49,7 @@ std::atomic<bool> g_is_counting{false};  // relaxed: who holds the interpreter's
 
 // gc.callbacks calls it with a phase, "start" or "stop", and a dict.
 Object on_collection(Object, Object arguments) {
-  const Object phase = g_functions.item(arguments, 0);
+  Object phase = g_functions.item(arguments, 0);
   if (phase == nullptr) {
     g_functions.clear_error();
   } else if (g_functions.compare(phase, "start") == 0) {
@@ -90,8 +90,8 @@ bool find_functions(const Interpreter& interpreter, Functions* found) {
 
 // With the interpreter's lock.
 bool add_callback(const Functions& f) {
-  const Object gc = f.import("gc");
-  const Object callbacks = gc != nullptr ? f.attribute(gc, "callbacks") : nullptr;
+  Object gc = f.import("gc");
+  Object callbacks = gc != nullptr ? f.attribute(gc, "callbacks") : nullptr;
   const Object callback = callbacks != nullptr ? f.function(&g_method, nullptr, nullptr) : nullptr;
   const bool is_added = callback != nullptr && f.append(callbacks, callback) == 0;
   const Object objects[] = {gc, callbacks, callback};

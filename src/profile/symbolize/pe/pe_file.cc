@@ -16,7 +16,7 @@ namespace memprof::profile {
 namespace {
 
 constexpr size_t kMaxFileBytes = size_t{1} << 30;
-constexpr uint16_t kX86_64 = 0x8664;
+constexpr uint16_t kMachine = 0x8664;  // x86-64
 constexpr uint16_t kOptionalMagic = 0x20b;
 constexpr uint32_t kExports = 0;
 constexpr uint32_t kExceptions = 3;
@@ -82,7 +82,7 @@ bool PeFile::read() {
   if (start == nullptr || memcmp(start, "MZ", 2) != 0) return false;
   const uint64_t headers_at = u32(start + kNewHeaderAt);
   const char* headers = at_offset(headers_at, kFileHeaderBytes + kOptionalBytes);
-  if (headers == nullptr || memcmp(headers, "PE\0\0", 4) != 0 || u16(headers + 4) != kX86_64) return false;
+  if (headers == nullptr || memcmp(headers, "PE\0\0", 4) != 0 || u16(headers + 4) != kMachine) return false;
   const char* optional = headers + kFileHeaderBytes;
   if (u16(optional) != kOptionalMagic) return false;
   const uint32_t directory_count = std::min(u32(optional + 108), kMaxDirectories);
