@@ -25,7 +25,7 @@ def setUpModule():
     (FOLDER / "kept.py").write_text(PROGRAM)
     for name, count, options in (("before", 800, []), ("after", 1600, []), ("every", 800, ["--every", "100ms"])):
         subprocess.run([e2e.COMMAND, "run", "-r", "16k", *options, "-o", FOLDER / f"{name}.pb.gz", "--",
-                        e2e.system_python(), FOLDER / "kept.py", str(count)], env=e2e.plain_environment(), check=True,
+                        e2e.system_python(), FOLDER / "kept.py", str(count)], env=e2e.plain_environment(), cwd=FOLDER, check=True,
                        capture_output=True, timeout=e2e.WATCHDOG_S)
     (FOLDER / "limits.toml").write_text('[[check]]\nname = "size"\nprofile = "after.pb.gz"\nmax = "1 MiB"\n')
 
