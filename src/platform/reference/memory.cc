@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Memory of the seam (platform/memory.h): private pages, which reserve_pages of the system gives.
 #include "platform/memory.h"
-#include "platform/memory_areas.h"
 
 namespace memprof::platform {
 
@@ -53,24 +52,6 @@ uint64_t resident_bytes(uint64_t* max, uint64_t* files) {
     *files = 0;
   }
   return 0;
-}
-
-// Nothing is known of areas of memory.
-bool each_memory_area(void (*)(const MemoryArea&, void*), void*) {
-  return false;
-}
-
-MemoryPart holder_of(const MemoryArea&, uint64_t, uint64_t limit, uint64_t* end) {
-  *end = limit;
-  return MemoryPart::kUnseen;
-}
-
-uint64_t resident_bytes_in(uint64_t, uint64_t) {
-  return 0;
-}
-
-uint64_t page_bytes() {
-  return 4096;
 }
 
 }  // namespace memprof::platform

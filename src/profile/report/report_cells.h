@@ -8,8 +8,14 @@
 #include <string>
 
 #include "profile/report/report.h"
+#include "profile/text/units.h"
 
 namespace memprof::profile {
+
+// "12,345"
+inline std::string number(uint64_t count) {
+  return format_count(static_cast<double>(count));
+}
 
 // Title of a column.
 const char* metric_title(Metric metric);

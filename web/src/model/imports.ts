@@ -48,10 +48,9 @@ export class Imports {
     const { nodes, sites } = this.block;
     const starts = new Int32Array(nodes.site.length);
     nodes.site.forEach((site, node) => {
-      const isOver = this.code[site] === Code.own || this.isGap[site] === 1;
       const isStart = (sites.role[site] & STARTS_INTERPRETER) !== 0;
       const parent = nodes.parent[node];
-      starts[node] = isOver ? NONE : isStart ? node : parent < 0 ? NONE : starts[parent];
+      starts[node] = this.code[site] === Code.own ? NONE : isStart ? node : parent < 0 ? NONE : starts[parent];
     });
     return starts;
   }

@@ -5,6 +5,8 @@
 
 #include <cstddef>
 
+#include "platform/linux/interpose/kept_arguments.h"
+
 MemprofRealLoader memprof_real_loader;
 
 static_assert(offsetof(MemprofRealLoader, dlopen) == 0 && offsetof(MemprofRealLoader, dlmopen) == 8 &&
@@ -26,68 +28,50 @@ extern "C" __attribute__((visibility("hidden"))) void memprof_before_dlmopen_cal
 
 // None of the functions has more than three arguments, all of them integers or pointers.
 #if defined(__x86_64__)
-#define MEMPROF_LOADER_HOOK(name, offset, before)           \
-  __asm__(                                                  \
-      ".pushsection memprof_hooks,\"ax\",@progbits\n"       \
-      ".p2align 4\n"                                        \
-      ".globl memprof_hook_" #name                          \
-      "\n"                                                  \
-      ".hidden memprof_hook_" #name                         \
-      "\n"                                                  \
-      ".type memprof_hook_" #name                           \
-      ",@function\n"                                        \
-      "memprof_hook_" #name                                 \
-      ":\n"                                                 \
-      ".cfi_startproc\n"                                    \
-      "endbr64\n"                                           \
-      "pushq %rdi\n.cfi_adjust_cfa_offset 8\n"              \
-      "pushq %rsi\n.cfi_adjust_cfa_offset 8\n"              \
-      "pushq %rdx\n.cfi_adjust_cfa_offset 8\n"              \
-      "call " #before                                       \
-      "\n"                                                  \
-      "popq %rdx\n.cfi_adjust_cfa_offset -8\n"              \
-      "popq %rsi\n.cfi_adjust_cfa_offset -8\n"              \
-      "popq %rdi\n.cfi_adjust_cfa_offset -8\n"              \
-      "jmp *memprof_real_loader+" #offset                   \
-      "(%rip)\n"                                            \
-      ".cfi_endproc\n"                                      \
-      ".size memprof_hook_" #name ", .-memprof_hook_" #name \
-      "\n"                                                  \
+#define MEMPROF_LOADER_HOOK(name, offset, before)                                    \
+  __asm__(                                                                           \
+      ".pushsection memprof_hooks,\"ax\",@progbits\n"                                \
+      ".p2align 4\n"                                                                 \
+      ".globl memprof_hook_" #name                                                   \
+      "\n"                                                                           \
+      ".hidden memprof_hook_" #name                                                  \
+      "\n"                                                                           \
+      ".type memprof_hook_" #name                                                    \
+      ",@function\n"                                                                 \
+      "memprof_hook_" #name                                                          \
+      ":\n"                                                                          \
+      ".cfi_startproc\n"                                                             \
+      "endbr64\n" MEMPROF_KEEP_ARGUMENTS "call " #before "\n" MEMPROF_TAKE_ARGUMENTS \
+      "jmp *memprof_real_loader+" #offset                                            \
+      "(%rip)\n"                                                                     \
+      ".cfi_endproc\n"                                                               \
+      ".size memprof_hook_" #name ", .-memprof_hook_" #name                          \
+      "\n"                                                                           \
       ".popsection\n")
 #elif defined(__aarch64__)
-#define MEMPROF_LOADER_HOOK(name, offset, before)                          \
-  __asm__(                                                                 \
-      ".pushsection memprof_hooks,\"ax\",%progbits\n"                      \
-      ".p2align 4\n"                                                       \
-      ".globl memprof_hook_" #name                                         \
-      "\n"                                                                 \
-      ".hidden memprof_hook_" #name                                        \
-      "\n"                                                                 \
-      ".type memprof_hook_" #name                                          \
-      ",%function\n"                                                       \
-      "memprof_hook_" #name                                                \
-      ":\n"                                                                \
-      ".cfi_startproc\n"                                                   \
-      "hint #34\n" /* bti c */                                             \
-      "stp x29, x30, [sp, #-48]!\n"                                        \
-      ".cfi_def_cfa_offset 48\n.cfi_offset 29, -48\n.cfi_offset 30, -40\n" \
-      "mov x29, sp\n"                                                      \
-      "stp x0, x1, [sp, #16]\n"                                            \
-      "str x2, [sp, #32]\n"                                                \
-      "bl " #before                                                        \
-      "\n"                                                                 \
-      "ldr x2, [sp, #32]\n"                                                \
-      "ldp x0, x1, [sp, #16]\n"                                            \
-      "ldp x29, x30, [sp], #48\n"                                          \
-      ".cfi_restore 29\n.cfi_restore 30\n.cfi_def_cfa_offset 0\n"          \
-      "adrp x16, memprof_real_loader\n"                                    \
-      "add x16, x16, :lo12:memprof_real_loader\n"                          \
-      "ldr x16, [x16, #" #offset                                           \
-      "]\n"                                                                \
-      "br x16\n"                                                           \
-      ".cfi_endproc\n"                                                     \
-      ".size memprof_hook_" #name ", .-memprof_hook_" #name                \
-      "\n"                                                                 \
+#define MEMPROF_LOADER_HOOK(name, offset, before)                      \
+  __asm__(                                                             \
+      ".pushsection memprof_hooks,\"ax\",%progbits\n"                  \
+      ".p2align 4\n"                                                   \
+      ".globl memprof_hook_" #name                                     \
+      "\n"                                                             \
+      ".hidden memprof_hook_" #name                                    \
+      "\n"                                                             \
+      ".type memprof_hook_" #name                                      \
+      ",%function\n"                                                   \
+      "memprof_hook_" #name                                            \
+      ":\n"                                                            \
+      ".cfi_startproc\n"                                               \
+      "hint #34\n" /* bti c */                                         \
+      MEMPROF_KEEP_ARGUMENTS "bl " #before "\n" MEMPROF_TAKE_ARGUMENTS \
+      "adrp x16, memprof_real_loader\n"                                \
+      "add x16, x16, :lo12:memprof_real_loader\n"                      \
+      "ldr x16, [x16, #" #offset                                       \
+      "]\n"                                                            \
+      "br x16\n"                                                       \
+      ".cfi_endproc\n"                                                 \
+      ".size memprof_hook_" #name ", .-memprof_hook_" #name            \
+      "\n"                                                             \
       ".popsection\n")
 #else
 #error "write the loader's hooks for this processor"

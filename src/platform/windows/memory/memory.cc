@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Memory that may not be there, and figures of the process (platform/memory.h, memory_areas.h, resident.h).  What is
-// resident by areas is not looked at yet.
+// Memory that may not be there, and figures of the process (platform/memory.h).  What is resident by areas is not looked at
+// yet: those answers are the reference's.
 #include "platform/memory.h"
 
-#include "platform/memory_areas.h"
-#include "platform/resident.h"
 #include "platform/windows/system.h"
 
 namespace memprof::platform {
@@ -62,40 +60,6 @@ uint64_t resident_bytes(uint64_t* max, uint64_t* files) {
     *files = 0;
   }
   return is_known ? counters.WorkingSetSize : 0;
-}
-
-bool each_memory_area(void (*)(const MemoryArea&, void*), void*) {
-  return false;
-}
-MemoryPart holder_of(const MemoryArea&, uint64_t, uint64_t limit, uint64_t* end) {
-  *end = limit;
-  return MemoryPart::kUnseen;
-}
-uint64_t resident_bytes_in(uint64_t, uint64_t) {
-  return 0;
-}
-uint64_t page_bytes() {
-  return 4096;
-}
-
-int open_memory(uint64_t, MemoryView*) {
-  return -1;
-}
-void close_memory(MemoryView*) {}
-int read_memory_totals(const MemoryView&, MemoryTotals*) {
-  return -1;
-}
-uint64_t cpu_ns_of(const MemoryView&) {
-  return 0;
-}
-size_t read_memory_map(const MemoryView&, char*, size_t) {
-  return 0;
-}
-uint64_t pages_in_memory(const MemoryView&, PagesOf, uint64_t, uint64_t) {
-  return 0;
-}
-bool read_memory_of(const MemoryView&, uint64_t, void*, size_t) {
-  return false;
 }
 
 }  // namespace memprof::platform

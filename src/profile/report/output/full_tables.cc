@@ -3,14 +3,10 @@
 
 #include <fmt/format.h>
 
-#include "profile/text/units.h"
+#include "profile/report/report_cells.h"
 
 namespace memprof::profile {
 namespace {
-
-std::string number(uint64_t count) {
-  return format_count(static_cast<double>(count));
-}
 
 // Of stacks that were shortened: " (12.3 % of the bytes)"; "": not known.
 std::string of_bytes(const Report& report) {

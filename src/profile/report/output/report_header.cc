@@ -23,10 +23,6 @@
 namespace memprof::profile {
 namespace {
 
-std::string number(uint64_t count) {
-  return format_count(static_cast<double>(count));
-}
-
 // A state as files have it.
 template <typename State>
 uint64_t number_of(State state) {

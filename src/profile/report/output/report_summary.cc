@@ -20,10 +20,6 @@
 namespace memprof::profile {
 namespace {
 
-std::string number(uint64_t count) {
-  return format_count(static_cast<double>(count));
-}
-
 std::string bytes(uint64_t count) {
   return format_bytes(static_cast<double>(count));
 }

@@ -8,6 +8,7 @@
 #include <atomic>
 
 #include "core/sampling/sampler.h"
+#include "platform/linux/interpose/kept_arguments.h"
 #include "platform/linux/interpose/process/deep_binding.h"
 
 #if !defined(MEMPROF_LOCAL_HOOKS)
@@ -59,56 +60,39 @@ __attribute__((visibility("hidden"), used)) Dlmopen memprof_before_dlmopen(long 
 }
 
 #if defined(__x86_64__)
-#define MEMPROF_OPEN_HOOK(name)                       \
-  __asm__(                                            \
-      ".pushsection memprof_hooks,\"ax\",@progbits\n" \
-      ".p2align 4\n"                                  \
-      ".weak " #name                                  \
-      "\n"                                            \
-      ".type " #name ",@function\n" #name             \
-      ":\n"                                           \
-      ".cfi_startproc\n"                              \
-      "endbr64\n"                                     \
-      "pushq %rdi\n.cfi_adjust_cfa_offset 8\n"        \
-      "pushq %rsi\n.cfi_adjust_cfa_offset 8\n"        \
-      "pushq %rdx\n.cfi_adjust_cfa_offset 8\n"        \
-      "call memprof_before_" #name                    \
-      "\n"                                            \
-      "popq %rdx\n.cfi_adjust_cfa_offset -8\n"        \
-      "popq %rsi\n.cfi_adjust_cfa_offset -8\n"        \
-      "popq %rdi\n.cfi_adjust_cfa_offset -8\n"        \
-      "jmp *%rax\n"                                   \
-      ".cfi_endproc\n"                                \
-      ".size " #name ", .-" #name                     \
-      "\n"                                            \
+#define MEMPROF_OPEN_HOOK(name)                                                                   \
+  __asm__(                                                                                        \
+      ".pushsection memprof_hooks,\"ax\",@progbits\n"                                             \
+      ".p2align 4\n"                                                                              \
+      ".weak " #name                                                                              \
+      "\n"                                                                                        \
+      ".type " #name ",@function\n" #name                                                         \
+      ":\n"                                                                                       \
+      ".cfi_startproc\n"                                                                          \
+      "endbr64\n" MEMPROF_KEEP_ARGUMENTS "call memprof_before_" #name "\n" MEMPROF_TAKE_ARGUMENTS \
+      "jmp *%rax\n"                                                                               \
+      ".cfi_endproc\n"                                                                            \
+      ".size " #name ", .-" #name                                                                 \
+      "\n"                                                                                        \
       ".popsection\n")
 #elif defined(__aarch64__)
-#define MEMPROF_OPEN_HOOK(name)                                            \
-  __asm__(                                                                 \
-      ".pushsection memprof_hooks,\"ax\",%progbits\n"                      \
-      ".p2align 4\n"                                                       \
-      ".weak " #name                                                       \
-      "\n"                                                                 \
-      ".type " #name ",%function\n" #name                                  \
-      ":\n"                                                                \
-      ".cfi_startproc\n"                                                   \
-      "hint #34\n" /* bti c */                                             \
-      "stp x29, x30, [sp, #-48]!\n"                                        \
-      ".cfi_def_cfa_offset 48\n.cfi_offset 29, -48\n.cfi_offset 30, -40\n" \
-      "mov x29, sp\n"                                                      \
-      "stp x0, x1, [sp, #16]\n"                                            \
-      "str x2, [sp, #32]\n"                                                \
-      "bl memprof_before_" #name                                           \
-      "\n"                                                                 \
-      "mov x16, x0\n"                                                      \
-      "ldr x2, [sp, #32]\n"                                                \
-      "ldp x0, x1, [sp, #16]\n"                                            \
-      "ldp x29, x30, [sp], #48\n"                                          \
-      ".cfi_restore 29\n.cfi_restore 30\n.cfi_def_cfa_offset 0\n"          \
-      "br x16\n"                                                           \
-      ".cfi_endproc\n"                                                     \
-      ".size " #name ", .-" #name                                          \
-      "\n"                                                                 \
+#define MEMPROF_OPEN_HOOK(name)                         \
+  __asm__(                                              \
+      ".pushsection memprof_hooks,\"ax\",%progbits\n"   \
+      ".p2align 4\n"                                    \
+      ".weak " #name                                    \
+      "\n"                                              \
+      ".type " #name ",%function\n" #name               \
+      ":\n"                                             \
+      ".cfi_startproc\n"                                \
+      "hint #34\n" /* bti c */                          \
+      MEMPROF_KEEP_ARGUMENTS "bl memprof_before_" #name \
+      "\n"                                              \
+      "mov x16, x0\n" MEMPROF_TAKE_ARGUMENTS            \
+      "br x16\n"                                        \
+      ".cfi_endproc\n"                                  \
+      ".size " #name ", .-" #name                       \
+      "\n"                                              \
       ".popsection\n")
 #else
 #error "write dlopen's hook for this processor"
