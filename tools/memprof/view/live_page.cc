@@ -11,7 +11,6 @@
 
 #include "memprof/console/console.h"
 #include "memprof/console/failure.h"
-#include "memprof/host/process/roomy_thread.h"
 #include "memprof/io/output_check.h"
 #include "memprof/io/path_pattern.h"
 #include "profile/files/base64.h"
@@ -39,12 +38,13 @@ constexpr char kBetween[] = "between-";
 // Adds what a block of code takes of a processor.
 class Meter {
  public:
-  explicit Meter(double* sum) : sum_(sum), before_(processor_time_of_thread()) {}
-  ~Meter() { *sum_ += Seconds(processor_time_of_thread() - before_).count(); }
+  Meter(std::chrono::nanoseconds (*clock)(), double* sum) : clock_(clock), sum_(sum), before_(clock()) {}
+  ~Meter() { *sum_ += Seconds(clock_() - before_).count(); }
   Meter(const Meter&) = delete;
   Meter& operator=(const Meter&) = delete;
 
  private:
+  std::chrono::nanoseconds (*clock_)();
   double* sum_;
   std::chrono::nanoseconds before_;
 };
@@ -61,13 +61,15 @@ std::string look_event(const char* type, uint64_t look, const std::string& data)
 }  // namespace
 
 LivePage::LivePage(LookSource* looks, std::string name, const std::optional<Recording>& recording,
-                   SourceFiles* sources, std::shared_ptr<const profile::HiddenFrames> hidden)
+                   SourceFiles* sources, std::shared_ptr<const profile::HiddenFrames> hidden,
+                   std::chrono::nanoseconds (*processor_time)())
     : looks_(*looks),
       sources_(sources),
       name_(std::move(name)),
       hidden_(std::move(hidden)),
       began_(Clock::now()),
-      looked_(began_) {
+      looked_(began_),
+      processor_time_(processor_time) {
   profile::LiveLook first = looks_.look();  // with all names: later ones take less
   if (recording) begin(*recording);
   take(std::move(first));
@@ -134,7 +136,7 @@ void LivePage::look() {
   if (!state_.ending.empty()) return;
   looked_ = Clock::now();
   spent_s_ = 0;
-  const Meter meter(&spent_s_);
+  const Meter meter(processor_time_, &spent_s_);
   if (!looks_.is_there()) return end();
   try {
     if (looks_.has_news()) take(looks_.look());
@@ -220,7 +222,7 @@ std::string LivePage::state_event() const {
 }
 
 std::string LivePage::event_after(ViewerPlace* place) {
-  const Meter meter(&spent_s_);
+  const Meter meter(processor_time_, &spent_s_);
   if (place->look == 0 || !stream_.knows(place->look)) {
     place->look = 1;
     return first_event_;

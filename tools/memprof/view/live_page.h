@@ -10,11 +10,13 @@
 // Failure: the constructor throws profile::Error and Failure; later errors are told to the viewers.
 #pragma once
 
+#include <chrono>
 #include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "memprof/host/process/roomy_thread.h"
 #include "memprof/host/process/running_process.h"
 #include "memprof/live/look_source.h"
 #include "memprof/record/record_options.h"
@@ -36,9 +38,11 @@ class LivePage : public PageSource {
   };
 
   // Looks for the first time.  `looks` must outlive it, and `sources`, which learns of all files.  `name`: the page's title.
-  // What is recorded has the frames that are hidden here.
+  // What is recorded has the frames that are hidden here.  `processor_time`: what the thread has used of the processor;
+  // what looks cost is measured with it.
   LivePage(LookSource* looks, std::string name, const std::optional<Recording>& recording = {},
-           SourceFiles* sources = nullptr, std::shared_ptr<const profile::HiddenFrames> hidden = nullptr);
+           SourceFiles* sources = nullptr, std::shared_ptr<const profile::HiddenFrames> hidden = nullptr,
+           std::chrono::nanoseconds (*processor_time)() = processor_time_of_thread);
 
   std::string page() override;
   // "profile.pb.gz": the last look; "between-MS-MS"
@@ -86,7 +90,8 @@ class LivePage : public PageSource {
   uint64_t began_unix_ns_ = 0;  // of looks that were recorded
   double seconds_ = 0;          // from the first look to the last
   LiveTimeline timeline_;       // of looks that were not
-  double spent_s_ = 0;          // of a processor, for it and for what was sent of it
+  std::chrono::nanoseconds (*const processor_time_)();
+  double spent_s_ = 0;  // of a processor, for it and for what was sent of it
   std::optional<SeriesRecorder> recorder_;
   std::chrono::nanoseconds record_every_{};
   Clock::time_point next_record_;

@@ -13,8 +13,11 @@
 namespace memprof::cli {
 namespace {
 
+using ::testing::Ge;
 using ::testing::HasSubstr;
+using ::testing::Le;
 using ::testing::Not;
+using ::testing::Pair;
 using ::testing::StartsWith;
 
 // A process that holds what the test says.
@@ -98,12 +101,38 @@ TEST_F(LivePageTest, WhoComesBackGoesOnFromWhereHeWas) {
 
 TEST_F(LivePageTest, LooksOnlyWhileSomebodyWatches) {
   EXPECT_FALSE(page_.next_look(false));
+  EXPECT_TRUE(page_.next_look(true));
   page_.look();
-  const auto before = page_.next_look(true);
-  ASSERT_TRUE(before);
-  page_.look();
-  EXPECT_GT(page_.next_look(true), before);
   EXPECT_FALSE(page_.next_look(false));
+}
+
+TEST(LivePage, TheNextLookWaitsForTheShareOfTheProcessorThatOneTakes) {
+  static std::chrono::milliseconds step;
+  static std::chrono::nanoseconds used;
+  step = {};
+  used = {};
+  Looks looks;
+  LivePage page(&looks, "process 4711", {}, nullptr, nullptr, [] { return used += step; });
+  // The pause from a look's beginning to the next look lies between the two, in ms: when it began is not told.
+  const auto pause = [&] {
+    const auto before = PageSource::Clock::now();
+    page.look();
+    const auto late = PageSource::Clock::now() - before;
+    const auto next = page.next_look(true).value() - before;
+    return std::make_pair(std::chrono::duration<double, std::milli>(next - late).count(),
+                          std::chrono::duration<double, std::milli>(next).count());
+  };
+  const auto holds = [](double ms) { return Pair(Le(ms + 0.001), Ge(ms - 0.001)); };
+  EXPECT_THAT(pause(), holds(1000)) << "a look that costs nothing: every second";
+  step = std::chrono::milliseconds(10);
+  EXPECT_THAT(pause(), holds(1000)) << "0.56 s would do";
+  step = std::chrono::milliseconds(100);
+  EXPECT_THAT(pause(), holds(5600));
+  const auto next = page.next_look(true).value();
+  ViewerPlace place;
+  EXPECT_THAT(page.event_after(&place), StartsWith("event: first"));
+  const std::chrono::duration<double> later = page.next_look(true).value() - next;
+  EXPECT_NEAR(later.count(), 5.6, 1e-6) << "what is sent counts, too";
 }
 
 TEST_F(LivePageTest, EachRequestLooksAnew) {
