@@ -36,7 +36,7 @@ MARK = re.compile(r"^<!-- *(file|run)\b:? *(.*?) *-->$", re.MULTILINE)
 LINK = re.compile(r"\[[^\]\n]*\]\(([^)\s]+)\)")
 OPTION = re.compile(r"(?<![\w-])--?[a-zA-Z][\w-]*")
 # In a help text an option that takes a value is followed by a word in capitals.
-TAKES_VALUE = re.compile(r"(?<![\w-])(--?[a-zA-Z][\w-]*) [A-Z]{1,}\b")
+TAKES_VALUE = re.compile(r"(?<![\w-])(?:(-[a-zA-Z]), )?(--?[a-zA-Z][\w-]*) [A-Z]{1,}\b")
 SHELL_WORDS = ("&&", "||", "|", ";", "&", ">", ">>", "2>", "<", "->", "…", "...")
 
 
@@ -203,7 +203,7 @@ class Commands:
         text = self.help_of(words[0])
         if text is None:
             return f"there is no command '{words[0]}'"
-        known, takes_value = set(OPTION.findall(text)) | {"-h", "--help"}, set(TAKES_VALUE.findall(text))
+        known, takes_value = set(OPTION.findall(text)) | {"-h", "--help"}, {name for names in TAKES_VALUE.findall(text) for name in names if name}
         operands, i = 0, 1
         while i < len(words) and words[i] != "--":
             option = words[i].partition("=")[0]

@@ -45,7 +45,7 @@ LADDERS = {
     "src/profile": "model significance names matching view text files foreign pprof formats lifetimes memory report live churn leaks compare gate series page symbolize",
     "src/profile/symbolize": "files elf pe jit dwarf source_maps",
     "src/platform/linux/inline_hooks": "code",
-    "tools/memprof": "console host io serve doctor attach record run live view check commands files_only",
+    "tools/memprof": "help console host io serve doctor attach record run live view check commands files_only",
     "tools/memprof/attach": "processor target thread calls",
 }
 

@@ -42,7 +42,7 @@ options:
 )";
 
 std::string whole_help() {
-  return kBeginning + usage_of_commands() + "\ncommands:\n" + about_commands() + kEnd;
+  return kBeginning + "usage: memprof COMMAND [OPTIONS]\n\ncommands:\n" + about_commands() + kEnd;
 }
 
 int dispatch(const std::vector<std::string>& arguments) {
@@ -52,14 +52,10 @@ int dispatch(const std::vector<std::string>& arguments) {
   }
   const std::string& command = arguments[0];
   const std::vector<std::string> rest(arguments.begin() + 1, arguments.end());
-  const std::string help = short_help(command);
-  if (!help.empty() && rest == std::vector<std::string>{"-h"}) {
-    print(help);
-    return 0;
-  }
-  // Then the command says what is missing.
-  if (rest.empty()) static_cast<void>(std::fputs(help.c_str(), stderr));
   if (const Command* known = find_command(command)) {
+    // Then it says what is missing.
+    if (rest.empty() && known->needs_arguments)
+      static_cast<void>(std::fputs(short_help(command).c_str(), stderr));
     // A file over the limit of sizes is an error like a full disk. (A program that we run is to keep the
     // signal.)
     if (known->run != run_command && known->run != check_command) std::signal(SIGXFSZ, SIG_IGN);

@@ -18,6 +18,7 @@
 #include "memprof/commands/report_command.h"
 #include "memprof/commands/run_command.h"
 #include "memprof/commands/view_command.h"
+#include "memprof/help_commands.h"
 
 namespace memprof::cli {
 namespace {
@@ -37,79 +38,58 @@ std::string indented(const std::string& text, size_t spaces) {
 const std::vector<Command>& commands() {
   // clang-format off
   static const std::vector<Command> kCommands = {
-    {"run", run_command,
-     "memprof run [-r RATE] [--budget SHARE] [-o PATH] [--merge | --no-follow]\n"
-     "                   [--force] [--raw] [--no-python | --native-interpreter]\n"
-     "                   [--no-inline-hooks]\n"
-     "                   [--every TIME] [--no-debuginfod] [--] CMD ARG...",
+    {"run", run_command, true,
      "memprof run [-r RATE] [-o PATH] CMD", "run a program, write its profile",
      "run a program and write a profile of its memory, and one for each\n"
      "process that it starts"},
-    {"report", report_command,
-     "memprof report FILE [-n N] [--by function|line|file|module|heap|process]\n"
-     "                           [--tree]\n"
-     "                           [--focus REGEX] [--ignore REGEX]\n"
-     "                           [--callers FUNCTION] [--callees FUNCTION]\n"
-     "                           [--metric METRIC] [--native] [--json]",
+    {"report", report_command, true,
      "memprof report FILE", "which code holds memory; --tree: calls",
      "print a profile: a table of functions, a tree of calls"},
-    {"view", view_command,
-     "memprof view FILE|PID [--no-open] [--port PORT]",
-     "memprof view FILE", "the same in the browser, as a flame graph",
+    {"view", view_command, true,
+     "memprof view FILE|PID", "the same in the browser, as a flame graph",
      "show a profile in the browser: flame graph and table"},
-    {"diff", diff_command,
-     "memprof diff BEFORE AFTER [--by WHAT] [--tree] [--fail-on LIMIT]\n"
-     "                           [--json | --markdown] [--junit FILE]",
+    {"diff", diff_command, true,
      "memprof diff BEFORE AFTER", "what grew, what shrank",
      "compare two profiles: what grew and shrank, and whether it is more\n"
      "than chance"},
-    {"check", check_command,
-     "memprof check [--limits FILE] [--json | --markdown] [--junit FILE]\n"
-     "                           [--github] [-- CMD ARG... | FILE...]",
+    {"check", check_command, false,
      "memprof check [-- CMD | FILE...]", "check a program against limits",
      "check a program against the limits in memprof.toml, for CI"},
-    {"churn", churn_command,
-     "memprof churn FILE [--younger TIME] [--json]",
+    {"churn", churn_command, true,
      "memprof churn FILE", "what is freed soon after it is allocated",
      "show memory that is freed soon after it is allocated, and what to do\n"
      "about it"},
-    {"leaks", leaks_command,
-     "memprof leaks FILE...|PID [--why] [--expect REGEX] [--fail-on LIMIT]\n"
-     "                           [--json]",
+    {"leaks", leaks_command, true,
      "memprof leaks FILE...|PID", "which code leaks",
      "find the places that leak, with the reason for each"},
-    {"merge", merge_command,
-     "memprof merge FILE... -o OUT [--skip-damaged] [--force]",
+    {"merge", merge_command, true,
      "memprof merge FILE... -o OUT", "add up many profiles",
      "add up profiles of several runs or machines"},
-    {"export", export_command,
-     "memprof export FILE -o OUT [--format FORMAT] [--metric METRIC] [--force]\n"
-     "                           [--focus REGEX] [--by WHAT] [--since OLD]",
+    {"export", export_command, true,
      "memprof export FILE -o OUT", ".html, .json, .speedscope.json, ...",
      "convert a profile to another format (web page, pprof, speedscope,\n"
      "collapsed, JSON)"},
-    {"live", live_command,
-     "memprof live PID | --name PROGRAM [-o PATH | --record FILE.series]",
+    {"live", live_command, true,
      "memprof live PID", "look at a running process",
      "look at a running process, or write its profile up to now"},
-    {"attach", attach_command,
-     "memprof attach PID | --name PROGRAM [-r RATE] [--budget SHARE]\n"
-     "                      [--for TIME -o PATH]\n"
-     "       memprof attach --stop PID",
+    {"attach", attach_command, true,
      "memprof attach PID", "start memprof in a running process",
      "start memprof in a running process"},
-    {"list", list_command,
-     "memprof list",
+    {"list", list_command, false,
      "memprof list", "processes that have memprof in them",
      "list processes that have memprof in them, and data of dead ones"},
-    {"clean", clean_command,
-     "memprof clean",
+    {"clean", clean_command, false,
      "memprof clean", "remove the data of dead processes",
      "remove the data that dead processes left behind"},
-    {"doctor", doctor_command,
-     "memprof doctor [PID | -- CMD ARG...]",
+    {"doctor", doctor_command, false,
      "memprof doctor [PID | -- CMD]", "what could stop memprof here",
      "check this system, a program or a process for what could stop memprof"},
+    {"completion", completion_command, true,
+     nullptr, nullptr,
+     "print the completion of commands and options for bash, zsh or fish"},
+    {"manual", manual_command, false,
+     nullptr, nullptr,
+     "print a manual page, for man"},
   };
   // clang-format on
   return kCommands;
@@ -121,19 +101,11 @@ const Command* find_command(const std::string& name) {
   return found != commands().end() ? &*found : nullptr;
 }
 
-std::string usage_of_commands() {
-  std::string out;
-  for (const Command& command : commands()) {
-    out += fmt::format("{}{}\n", out.empty() ? "usage: " : "       ", command.usage);
-  }
-  return out;
-}
-
 std::string about_commands() {
   std::string out;
   for (const Command& command : commands()) {
-    constexpr size_t kIndentation = 11;
-    out += fmt::format("  {:<8} {}\n", command.name, indented(command.about, kIndentation));
+    constexpr size_t kIndentation = 13;
+    out += fmt::format("  {:<10} {}\n", command.name, indented(command.about, kIndentation));
   }
   return out;
 }
@@ -141,7 +113,7 @@ std::string about_commands() {
 std::string synopses_of_commands() {
   std::string out;
   for (const Command& command : commands()) {
-    out += fmt::format("  {:<36} {}\n", command.synopsis, command.purpose);
+    if (command.synopsis != nullptr) out += fmt::format("  {:<36} {}\n", command.synopsis, command.purpose);
   }
   return out;
 }

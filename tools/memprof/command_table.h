@@ -11,10 +11,10 @@ namespace memprof::cli {
 struct Command {
   const char* name;
   int (*run)(const std::vector<std::string>& arguments);  // what stands behind the name; returns the status
-  const char* usage;     // in `memprof --help`; of several lines those after the first with their indentation
-  const char* synopsis;  // in the short help, with
-  const char* purpose;   // what it is for, in half a line
-  const char* about;     // what it is for, in `memprof --help`; lines end where the text is to
+  bool needs_arguments;                                   // without any it prints its short help
+  const char* synopsis;                                   // in the short help, with; nullptr: it is not there
+  const char* purpose;                                    // what it is for, in half a line
+  const char* about;  // what it is for, in `memprof --help`; lines end where the text is to
 };
 
 const std::vector<Command>& commands();
@@ -23,7 +23,6 @@ const std::vector<Command>& commands();
 const Command* find_command(const std::string& name);
 
 // The lists of the help texts, each line with its end.
-std::string usage_of_commands();     // "usage: memprof run ..."
 std::string about_commands();        // "  run      run a program ..."
 std::string synopses_of_commands();  // "  memprof run ... CMD  run a program ..."
 

@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// What `memprof`, `memprof COMMAND` and -h say: less than a screen of 24 lines and 80 columns.  --help says
-// all.
+// `memprof` and `memprof -h`: what one needs first, on one screen.
 #pragma once
 
 #include <string>
 
 namespace memprof::cli {
 
-// Of a command, or of "" for memprof itself; empty where there is no command of that name, or all that it has
-// to say is short.
+// Of a command what `memprof COMMAND -h` prints; "" as a command: of memprof.  Empty: there is none of that name.
 std::string short_help(const std::string& command);
 
 }  // namespace memprof::cli

@@ -43,14 +43,9 @@ TEST(Cli, LiveNamesTheWayIntoAProcessWithoutMemprof) {
 }
 
 TEST(Cli, HelpFitsATerminal) {
-  for (const std::vector<std::string>& arguments : {std::vector<std::string>{},
-                                                    {"run", "--help"},
-                                                    {"report", "--help"},
-                                                    {"churn", "--help"},
-                                                    {"leaks", "--help"},
-                                                    {"diff", "--help"},
-                                                    {"export", "--help"},
-                                                    {"doctor", "--help"}}) {
+  std::vector<std::vector<std::string>> all = {{}, {"--help"}};
+  for (const Command& command : commands()) all.push_back({command.name, "--help"});
+  for (const std::vector<std::string>& arguments : all) {
     const std::string out = out_of(arguments).second;
     for (size_t begin = 0; begin < out.size(); begin = out.find('\n', begin) + 1) {
       EXPECT_LE(out.find('\n', begin) - begin, 82u) << out.substr(begin, 100);
@@ -67,7 +62,7 @@ TEST(Cli, UnknownWordsAreNamed) {
   EXPECT_EQ(
       err_of({"start"}).second,
       "memprof: unknown command 'start'; the commands are run, report, view, diff, check, churn, leaks, "
-      "merge, export, live, attach, list, clean and doctor (memprof --help)\n");
+      "merge, export, live, attach, list, clean, doctor, completion and manual (memprof --help)\n");
   EXPECT_EQ(err_of({"--start"}).second.find("memprof: unknown option '--start'"), 0u);
 }
 

@@ -12,6 +12,7 @@
 #include "memprof/console/arguments.h"
 #include "memprof/console/console.h"
 #include "memprof/console/failure.h"
+#include "memprof/console/shared_options.h"
 #include "memprof/host/process/process_ids.h"
 #include "memprof/host/process/running_process.h"
 #include "memprof/host/program/find_library.h"
@@ -26,50 +27,23 @@
 namespace memprof::cli {
 namespace {
 
-constexpr char kHelp[] =
-    R"(usage: memprof attach PID | --name PROGRAM [-r RATE] [--budget SHARE]
-                      [--for TIME -o PATH] [--follow-fork]
-                      [--no-python | --native-interpreter] [--no-inline-hooks]
-                      [--python] [--mmap] [--force] [--raw] [--no-debuginfod]
-       memprof attach --stop PID | --stop --name PROGRAM [--python]
-
-Starts memprof in a running process: loads libmemprof.so into it. One of its
-threads is stopped for some milliseconds while it holds no lock; the others run
-on. No debugger is needed. Allocations made before the attach are unknown, and so
-are their frees; the profile has those made from now on. The library stays in the
-process; --stop ends the sampling, attaching again resumes it.
-
-  -r RATE    mean bytes between samples: 512k (default), 64k, 1M ...; 0 records
-             every allocation
-  --budget SHARE  of the program's CPU time that sampling may take, like 0.5%:
-             the rate follows what it costs, from RATE on, or from a coarse one
-             if RATE is the default; ignored if memprof was started before
-  --for TIME -o PATH  record for this time (30s, 5m, 1h), write, stop:
-             .pb.gz or .pb; %n is the program, %p its process id, %t the time in
-             seconds since 1970. Ctrl-C, or the end of the process, ends the wait
-  --stop     stop the sampling; `memprof live PID -o PATH` still writes what there
-             is
-  --name PROGRAM        the process whose executable, or script, has this name
-  --python              let the process's own Python (3.14 or later) load the
-                        library, in its main thread: nothing is stopped, ptrace is
-                        not used; allocators inside modules are not hooked
-  --no-python           look at no CPython: not at its objects, not at its frames
-  --native-interpreter  keep the frames of Python's evaluation loop in the stacks
-  --no-inline-hooks     leave allocators inside the program and its libraries alone
-                        (jemalloc, mimalloc, tcmalloc ...): otherwise all threads
-                        are stopped for a moment, and their functions hooked
-  --mmap     also record the memory that the program maps itself from now on (mmap,
-             sbrk), each mapping with its stack: a heap apart (docs/mappings.md); not
-             where memprof was begun without it before
-  --follow-fork         profile fork children that it makes from now on, too
-  --force    replace PATH if it exists; attach also where a filter of system calls
-             (seccomp) cannot be read, which may end the process
-  --raw      write addresses, and names only of code that the program made
-  --no-debuginfod       do not contact the servers in DEBUGINFOD_URLS
-
-A process of your own needs no rights but those of ptrace. Exit status: 0, 1 when
+HelpText help() {
+  return {
+      "memprof attach PID | --name PROGRAM [OPTIONS]\n"
+      "memprof attach --stop PID | --stop --name PROGRAM [--python]",
+      R"(Starts memprof in a running process, which pauses for some milliseconds. It
+records allocations from now on; memprof live PID shows them.
+)",
+      R"(It loads libmemprof.so into the process. One of its threads is stopped for some
+milliseconds while it holds no lock; the others run on. No debugger is needed.
+Allocations made before the attach are unknown, and so are their frees. The
+library stays in the process; --stop ends the recording, attaching again resumes
+it.
+)",
+      R"(A process of your own needs no rights but those of ptrace. Exit status: 0, 1 when
 the process was refused or something failed there, 2 for wrong use.
-)";
+)"};
+}
 
 struct Options {
   std::string pid;
@@ -123,26 +97,60 @@ void check(const Options& options, bool has_time, bool has_settings) {
 
 std::optional<Options> parse(const std::vector<std::string>& arguments) {
   Options options;
-  ArgumentParser parser("attach");
+  ArgumentParser parser("attach", help());
+  using Shown = OptionText::Shown;
   std::string rate;
   std::string budget;
   std::string time;
-  parser.add_option("PID", options.pid);
-  parser.add_option("--name", options.name);
-  parser.add_flag("--stop", options.stop);
-  parser.add_option("-r,--rate", rate);
-  parser.add_option("--budget", budget);
-  parser.add_option("--for", time);
-  parser.add_option("-o,--output", options.output);
-  parser.add_flag("--python", options.by_python);
-  parser.add_flag("--no-python");
-  parser.add_flag("--native-interpreter", options.attach.native_interpreter);
-  parser.add_flag("--no-inline-hooks");
-  parser.add_flag("--mmap", options.attach.mappings);
-  parser.add_flag("--follow-fork", options.attach.follow_fork);
-  parser.add_flag("--force", options.attach.force);
-  parser.add_flag("--raw", options.raw);
-  parser.add_flag("--no-debuginfod");
+  parser.add_argument(options.pid);
+  parser.add_option(
+      {"--name", "PROGRAM", "the process whose executable, or script, has this name", Shown::kInBoth},
+      options.name);
+  parser.add_option(
+      {"-r,--rate", "RATE",
+       "mean bytes between samples: 512k (default), 64k, 1M ...; 0 records every allocation", Shown::kInBoth},
+      rate);
+  add_budget(
+      parser,
+      "from RATE on, or from a coarse one if RATE is the default; ignored if memprof was started before",
+      budget);
+  parser.add_option(
+      {"--for", "TIME",
+       "with -o: record for this time (30s, 5m, 1h), write the profile, stop. Ctrl-C, or the end of the "
+       "process, ends the wait",
+       Shown::kInBoth},
+      time);
+  parser.add_option(
+      {"-o,--output", "PATH",
+       "the file to write, .pb.gz or .pb. %n is the program, %p its process id, %t the time in seconds "
+       "since 1970",
+       Shown::kInBoth},
+      options.output);
+  parser.add_flag(
+      {"--stop", "", "stop recording. `memprof live PID -o PATH` still writes what there is", Shown::kInBoth},
+      options.stop);
+  parser.add_flag(
+      {"--python", "",
+       "let the process's own Python (3.14 or later) load the library, in its main thread: nothing is "
+       "stopped, ptrace is not used; allocators inside modules are not hooked"},
+      options.by_python);
+  parser.add_flag({"--no-python", "", "look at no CPython: not at its objects, not at its frames"});
+  add_native_interpreter(parser, options.attach.native_interpreter);
+  add_no_inline_hooks(parser, ": otherwise all threads are stopped for a moment, and their functions hooked");
+  parser.add_flag(
+      {"--mmap", "",
+       "also record the memory that the program maps itself from now on (mmap, sbrk), each mapping with its "
+       "stack: a heap apart (docs/mappings.md); not where memprof was begun without it before"},
+      options.attach.mappings);
+  parser.add_flag({"--follow-fork", "", "profile fork children that it makes from now on, too"},
+                  options.attach.follow_fork);
+  parser.add_flag(
+      {"--force", "",
+       "replace PATH if it exists; attach also where a filter of system calls (seccomp) cannot be read, which "
+       "may end the process"},
+      options.attach.force);
+  add_raw(parser, options.raw);
+  add_no_debuginfod(parser);
   if (parser.parse(arguments)) return std::nullopt;
   options.attach.python = !parser.is_given("--no-python");
   options.attach.inline_hooks = !parser.is_given("--no-inline-hooks");
@@ -224,10 +232,7 @@ int wait_and_write(const Options& options, uint64_t pid) {
 
 int attach_command(const std::vector<std::string>& arguments) {
   std::optional<Options> options = parse(arguments);
-  if (!options) {
-    print(kHelp);
-    return 0;
-  }
+  if (!options) return 0;
   const uint64_t pid = find_pid(*options);
   const std::string id = std::to_string(pid);
   if (options->stop) {

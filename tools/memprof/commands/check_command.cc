@@ -13,6 +13,7 @@
 #include "memprof/console/arguments.h"
 #include "memprof/console/console.h"
 #include "memprof/console/failure.h"
+#include "memprof/console/shared_options.h"
 #include "memprof/io/output_check.h"
 #include "memprof/run/python_program.h"
 #include "profile/files/atomic_file.h"
@@ -28,39 +29,25 @@
 namespace memprof::cli {
 namespace {
 
-constexpr char kHelp[] =
-    R"(usage: memprof check [OPTIONS] [-- CMD ARG...]
-       memprof check [OPTIONS] FILE...
-
-Runs programs and checks them against the limits in memprof.toml: bytes at the
+HelpText help() {
+  return {
+      "memprof check [OPTIONS] [-- CMD ARG...]\n"
+      "memprof check [OPTIONS] FILE...",
+      R"(Runs programs and checks them against the limits in memprof.toml: bytes at the
 peak, at the end and allocated, for the whole program, sites and modules; growth
-per iteration, allocations per call. docs/check.md describes
-the file. With CMD or FILE (profiles), the limits are those of the checks in the
-file that name neither a command nor a profile; without, all others are run.
-
-  --limits FILE    the limits (memprof.toml)
-  --only NAME      only the check with this name; may be repeated
-  -r RATE          mean bytes between samples, 0 for every allocation, instead
-                   of the rate that suits the limits
-  --keep FOLDER    keep the profiles of the runs there
-  --json           for programs; docs/check.md describes it
-  --markdown       for a comment on a pull request
-  --junit FILE     also write the limits as test cases; `-` is standard output,
-                   instead of the text
-  --github         annotations for GitHub Actions, at the source lines that hold
-                   the most, and the summary of the job; also where the variable
-                   GITHUB_ACTIONS is true
-  -o OUT           write to a file instead of standard output
-  --force          replace OUT, the file of --junit, and what --keep has
-  --no-debuginfod  do not contact the servers in DEBUGINFOD_URLS
-
-A limit is exceeded if the low end of the 95 % interval is above it: a program
+per iteration, allocations per call. docs/check.md describes the file.
+)",
+      R"(With CMD or FILE (profiles), the limits are those of the checks in the file that
+name neither a command nor a profile; without, all others are run.
+)",
+      R"(A limit is exceeded if the low end of the 95 % interval is above it: a program
 that holds exactly as much as the limit fails once in 40 runs. If the interval
 does not rule out twice the limit, there is no verdict.
 
 The programs' output goes to standard error. The status is 0 if all limits hold,
 1 if one is exceeded or a program fails, 2 if there is no verdict or wrong use.
-)";
+)"};
+}
 
 struct Options {
   std::string limits = "memprof.toml";
@@ -100,20 +87,33 @@ void check_outputs(const Options& options) {
 std::optional<Options> parse(const std::vector<std::string>& arguments) {
   Options options;
   const auto dashes = std::find(arguments.begin(), arguments.end(), "--");
-  ArgumentParser parser("check");
+  ArgumentParser parser("check", help());
+  using Shown = OptionText::Shown;
   std::string rate;
-  parser.add_option("FILES", options.files);
-  parser.add_option("--limits", options.limits);
-  parser.add_repeated_option("--only", options.only);
-  parser.add_option("-r,--rate", rate);
-  parser.add_option("--keep", options.run.keep);
-  parser.add_option("--junit", options.junit);
-  parser.add_option("-o,--output", options.output);
-  parser.add_flag("--json", options.json);
-  parser.add_flag("--markdown", options.markdown);
-  parser.add_flag("--github", options.github);
-  parser.add_flag("--force", options.run.force);
-  parser.add_flag("--no-debuginfod");
+  parser.add_arguments(options.files);
+  parser.add_option({"--limits", "FILE", "the limits (memprof.toml)", Shown::kInBoth}, options.limits);
+  parser.add_repeated_option(
+      {"--only", "NAME", "only the check with this name; may be repeated", Shown::kInBoth}, options.only);
+  parser.add_option(
+      {"-r,--rate", "RATE",
+       "mean bytes between samples, 0 for every allocation, instead of the rate that suits the limits"},
+      rate);
+  parser.add_option({"--keep", "FOLDER", "keep the profiles of the runs there", Shown::kInBoth},
+                    options.run.keep);
+  parser.add_flag({"--json", "", "for programs; docs/check.md describes it", Shown::kInBoth}, options.json);
+  parser.add_flag({"--markdown", "", "for a comment on a pull request", Shown::kInBoth}, options.markdown);
+  parser.add_option(
+      {"--junit", "FILE", "also write the limits as test cases; `-` is standard output, instead of the text"},
+      options.junit);
+  parser.add_flag(
+      {"--github", "",
+       "annotations for GitHub Actions, at the source lines that hold the most, and the summary of the job; "
+       "also where the variable GITHUB_ACTIONS is true"},
+      options.github);
+  parser.add_option({"-o,--output", "OUT", "write to a file instead of standard output"}, options.output);
+  parser.add_flag({"--force", "", "replace OUT, the file of --junit, and what --keep has"},
+                  options.run.force);
+  add_no_debuginfod(parser);
   if (parser.parse({arguments.begin(), dashes})) return std::nullopt;
   if (parser.is_given("--no-debuginfod")) options.run.ask_servers = AskServers::kNo;
   if (parser.is_given("--rate")) options.run.rate_bytes = parse_rate(rate);
@@ -260,10 +260,7 @@ void write_report(const Options& options, const profile::GateReport& report) {
 
 int check_command(const std::vector<std::string>& arguments) {
   const std::optional<Options> options = parse(arguments);
-  if (!options) {
-    print(kHelp);
-    return 0;
-  }
+  if (!options) return 0;
   profile::LimitFile file = profile::read_limit_file(options->limits);
   keep_only(*options, &file);
   profile::GateReport report{file.path, {}};

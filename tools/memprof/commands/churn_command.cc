@@ -7,6 +7,7 @@
 #include "memprof/console/console.h"
 #include "memprof/console/failure.h"
 #include "memprof/console/report_options.h"
+#include "memprof/console/shared_options.h"
 #include "memprof/io/profile_input.h"
 #include "memprof/io/source_map_option.h"
 #include "profile/churn/churn.h"
@@ -19,38 +20,18 @@ namespace {
 
 constexpr size_t kTableRows = 20;
 
-constexpr char kHelp[] =
-    R"(usage: memprof churn FILE [--younger TIME] [-n N]
-                          [--by function|line|file|module] [--blocks]
-                          [--focus REGEX] [--ignore REGEX] [--json]
-                          [--native] [--imports] [--all-frames]
-                          [--native-interpreter] [--full-names]
-                          [--source-maps] [--source-maps-in DIR]
-                          [--no-debuginfod]
-
-Shows which code allocates memory that it frees soon afterwards, how long the
-memory lived, and what you can do about it. FILE is a profile by memprof; `-` is
-standard input.
-
-  --younger TIME   how soon: 100us, 10ms (default), 2s, 5m, 1h. Lifetimes are kept
-                   in classes, two a decade (1, 3, 10 ...): the bound next to TIME
-                   is used
-  -n N             rows to show (20; with --json all)
-  --by WHAT        a row for each function (default), line, file or module
-  --blocks         most blocks first, instead of most bytes
-  --focus REGEX, --ignore REGEX, --process REGEX, --hide REGEX
-                   only stacks with, or without, a frame that matches; only of
-                   a process that does; without such frames
-  --json           print JSON for programs (docs/churn.md describes it)
-  --native, --imports, --all-frames, --native-interpreter, --full-names,
-  --source-maps, --source-maps-in DIR, --no-debuginfod
-                   as in memprof report
-
-lived        the median lifetime of the blocks of the place that were freed
+HelpText help() {
+  return {"memprof churn FILE [OPTIONS]",
+          R"(Shows which code allocates memory that it frees soon afterwards, how long the
+memory lived, what this probably costs, and what you can do about it. FILE is a
+profile by memprof; `-` is standard input.
+)",
+          "", R"(lived        the median lifetime of the blocks of the place that were freed
 CPU, likely  what malloc and free of blocks of this number and size take in common
              allocators: an estimate, not a measurement
 advice       reserve, reuse, pool or stack: below the table
-)";
+)"};
+}
 
 struct Options {
   std::string file;
@@ -65,15 +46,18 @@ struct Options {
 // Nothing: --help was asked for.
 std::optional<Options> parse(const std::vector<std::string>& arguments) {
   Options options;
-  ArgumentParser parser("churn");
-  parser.add_option("FILE", options.file);
+  ArgumentParser parser("churn", help());
+  parser.add_argument(options.file);
   std::string rows;
-  parser.add_option("-n", rows);
-  ReaderOptions reader(parser);
+  add_rows(parser, "20; with --json all", rows);
+  ReaderOptions reader(parser, {"--metric"});
   const SourceMapOption source_maps(parser);
-  parser.add_flag("--blocks", options.churn.by_blocks);
-  parser.add_flag("--json", options.json);
-  parser.add_flag("--no-debuginfod");
+  using Shown = OptionText::Shown;
+  parser.add_flag({"--blocks", "", "most blocks first, instead of most bytes", Shown::kInBoth},
+                  options.churn.by_blocks);
+  parser.add_flag({"--json", "", "print JSON for programs (docs/churn.md describes it)", Shown::kInBoth},
+                  options.json);
+  add_no_debuginfod(parser);
   if (parser.parse(arguments)) return std::nullopt;
   if (parser.is_given("--no-debuginfod")) options.ask_servers = AskServers::kNo;
   if (parser.is_given("-n")) options.rows = parse_count("-n", rows);
@@ -94,10 +78,7 @@ std::optional<Options> parse(const std::vector<std::string>& arguments) {
 
 int churn_command(const std::vector<std::string>& arguments) {
   const std::optional<Options> options = parse(arguments);
-  if (!options) {
-    print(kHelp);
-    return 0;
-  }
+  if (!options) return 0;
   profile::Profile profile =
       with_source_lines(load_profile(options->file, options->ask_servers), options->source_maps);
   profile::set_temporary(options->younger_ns, options->file == "-" ? "standard input" : options->file,

@@ -13,6 +13,7 @@
 #include "memprof/console/limit_option.h"
 #include "memprof/console/pager.h"
 #include "memprof/console/report_options.h"
+#include "memprof/console/shared_options.h"
 #include "memprof/host/process/process_ids.h"
 #include "memprof/io/output_check.h"
 #include "memprof/io/process_looks.h"
@@ -36,54 +37,23 @@ constexpr size_t kTableRows = 20;
 constexpr size_t kTreeRows = 40;
 constexpr int kExceeded = 1;
 
-constexpr char kHelp[] =
-    R"(usage: memprof diff BEFORE AFTER [OPTIONS]
-       memprof diff --before FILE... --after FILE... [OPTIONS]
-
-Shows what grew and what shrank between two profiles, and whether that is more
-than chance. BEFORE and AFTER are pprof files, by memprof or others, or the ids
-of running processes; `-` is standard input. They may be of different rates,
-processes and versions of the program: functions are matched by name, code
-without a name by build id and place in the file.
-
-  --before FILE... --after FILE...
-                   several profiles a side, such as five runs each: their means
-                   are compared, and the spread between the files counts, too
-  -n N             rows of each table (20; of a tree 40; with --json all)
-  --by WHAT        a row for each function (default), line, file, module, heap
-                   or process
-  --metric METRIC  peak (default where all programs have ended), live (else),
-                   alloc, temporary (freed within the time of --younger); or a
-                   name of pprof's: peak_objects, inuse_objects ...
-  --younger TIME   what is temporary: 100us, 10ms (default), 2s, 5m, 1h
-  --focus REGEX, --ignore REGEX, --process REGEX, --hide REGEX
-                   only stacks with, or without, a frame that matches; only of
-                   a process that does; without such frames
-  --sample-type TYPE  as in memprof report
-  --tree           the calls from the root down to what changed
-  --native, --imports, --all-frames, --native-interpreter, --full-names,
-  --source-maps, --source-maps-in DIR, --no-debuginfod, --no-pager
-                   as in memprof report
-  --fail-on LIMIT  status 1 where the limit is exceeded and the change is
-                   significant; else 0. May be repeated. LIMIT is WHAT > AMOUNT:
-                     growth > 5MB    the total of the metric
-                     alloc > 10%     alloc_space, of what there was before
-                     row > 1MB       any one row
-                   and the names of the metrics; >= means so much is too much
-  --json           for programs; docs/diff.md describes it
-  --markdown       for a comment on a pull request
-  --junit FILE     also writes the limits as test cases; `-` is standard output,
-                   instead of the text
-  -o OUT           writes to a file instead of standard output; a name that ends
-                   in .html: a page for the browser (docs/view.md), of two
-                   profiles and all frames and metrics
-  --force          replaces OUT and the file of --junit if they exist
-
-A row is significant if its p-value is at most 0.05 after the correction of
+HelpText help() {
+  return {
+      "memprof diff BEFORE AFTER [OPTIONS]\n"
+      "memprof diff --before FILE... --after FILE... [OPTIONS]",
+      R"(Shows what grew and what shrank between two profiles (files, or the ids of
+running processes), and whether that is more than chance.
+)",
+      R"(BEFORE and AFTER are pprof files, by memprof or others; `-` is standard input.
+They may be of different rates, processes and versions of the program: functions
+are matched by name, code without a name by build id and place in the file.
+)",
+      R"(A row is significant if its p-value is at most 0.05 after the correction of
 Benjamini and Hochberg for the number of rows: of the rows that are listed, 5 %
 are there by chance, and where nothing changed, 5 % of all comparisons list one.
 All others are one line. docs/diff.md says how p and the interval are computed.
-)";
+)"};
+}
 
 struct Options {
   std::vector<std::string> before;
@@ -185,23 +155,46 @@ std::optional<Options> parse(const std::vector<std::string>& arguments) {
   const bool has_groups = std::any_of(arguments.begin(), arguments.end(), [](const std::string& argument) {
     return argument == "--before" || argument == "--after";
   });
-  ArgumentParser parser("diff");
+  ArgumentParser parser("diff", help());
+  using Shown = OptionText::Shown;
   std::vector<std::string> files;
   std::vector<std::string> limits;
   std::map<std::string, std::string> values;
-  parser.add_option("FILES", files);
-  parser.add_option("--sample-type", options.sample_type);
-  for (const char* option : {"-n", "--junit"}) parser.add_option(option, values[option]);
+  parser.add_arguments(files);
+  parser.describe(
+      {"--before,--after", "FILE...",
+       "several profiles a side, such as five runs each: their means are compared, and the spread between "
+       "the files counts, too"});
+  add_rows(parser, "of each table 20, of a tree 40; with --json all", values["-n"]);
+  parser.add_flag({"--tree", "", "the calls from the root down to what changed", Shown::kInBoth},
+                  options.comparison.has_tree);
+  parser.add_repeated_option(
+      {"--fail-on", "LIMIT",
+       "status 1 where the limit is exceeded and the change is significant; else 0. May be repeated. LIMIT is WHAT > "
+       "AMOUNT:\n"
+       "  growth > 5MB    the total of the metric\n"
+       "  alloc > 10%     alloc_space, of what there was before\n"
+       "  row > 1MB       any one row\n"
+       "and the names of the metrics; >= means so much is too much",
+       Shown::kInBoth},
+      limits);
+  parser.add_flag({"--json", "", "for programs; docs/diff.md describes it", Shown::kInBoth}, options.json);
+  parser.add_flag({"--markdown", "", "for a comment on a pull request", Shown::kInBoth}, options.markdown);
+  parser.add_option(
+      {"--junit", "FILE", "also write the limits as test cases; `-` is standard output, instead of the text"},
+      values["--junit"]);
+  parser.add_option(
+      {"-o,--output", "OUT",
+       "write to a file instead of standard output. A name that ends in .html: a page for the browser "
+       "(docs/view.md), of two profiles and all frames and metrics",
+       Shown::kInBoth},
+      options.output);
+  add_force(parser, "OUT and the file of --junit if they exist", options.force);
   ReaderOptions reader(parser);
   const SourceMapOption source_maps(parser);
-  parser.add_option("-o,--output", options.output);
-  parser.add_repeated_option("--fail-on", limits);
-  parser.add_flag("--tree", options.comparison.has_tree);
-  parser.add_flag("--json", options.json);
-  parser.add_flag("--markdown", options.markdown);
-  parser.add_flag("--force", options.force);
-  parser.add_flag("--no-debuginfod");
-  parser.add_flag("--no-pager");
+  add_sample_type(parser, options.sample_type);
+  add_no_pager(parser);
+  add_no_debuginfod(parser);
   if (parser.parse(take_groups(arguments, &options))) return std::nullopt;
   if (parser.is_given("--no-debuginfod")) options.ask_servers = AskServers::kNo;
   options.may_page = !parser.is_given("--no-pager");
@@ -282,10 +275,7 @@ void say_limits(const std::vector<profile::LimitResult>& limits) {
 
 int diff_command(const std::vector<std::string>& arguments) {
   const std::optional<Options> options = parse(arguments);
-  if (!options) {
-    print(kHelp);
-    return 0;
-  }
+  if (!options) return 0;
   const std::vector<profile::ComparedProfile> before = load_all(options->before, *options);
   const std::vector<profile::ComparedProfile> after = load_all(options->after, *options);
   const profile::Comparison comparison = profile::compare(before, after, options->comparison);

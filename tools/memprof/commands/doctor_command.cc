@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "memprof/commands/doctor_command.h"
 
+#include <algorithm>
+
+#include "memprof/console/arguments.h"
 #include "memprof/console/console.h"
 #include "memprof/console/failure.h"
 #include "memprof/doctor/doctor_checks.h"
@@ -11,12 +14,12 @@
 namespace memprof::cli {
 namespace {
 
-constexpr char kHelp[] =
-    R"(usage: memprof doctor
-       memprof doctor -- CMD ARG...
-       memprof doctor PID
-
-Checks whether this system lets memprof work; with CMD, also whether that program
+HelpText help() {
+  return {
+      "memprof doctor\n"
+      "memprof doctor -- CMD ARG...\n"
+      "memprof doctor PID",
+      R"(Checks whether this system lets memprof work; with CMD, also whether that program
 does (it is not started); with PID, that process (it is not touched). One line
 for each check:
 
@@ -26,7 +29,9 @@ for each check:
 
 and after -> what to do. The status is 0 if nothing stops memprof, 1 if something
 does, 2 if the arguments are wrong.
-)";
+)",
+      "", ""};
+}
 
 constexpr int kStopped = 1;
 
@@ -42,27 +47,25 @@ uint64_t parse_pid(const std::string& text) {
 }  // namespace
 
 int doctor_command(const std::vector<std::string>& arguments) {
+  const auto dashes = std::find(arguments.begin(), arguments.end(), "--");
+  ArgumentParser parser("doctor", help());
+  std::string pid;
+  parser.add_argument(pid);
+  if (parser.parse({arguments.begin(), dashes})) return 0;
   Checks checks;
   if (arguments.empty()) {
     check_system(&checks);
     check_surroundings(&checks);
-  } else if (arguments[0] == "--") {
-    if (arguments.size() < 2) throw Failure("doctor: no program given; usage: memprof doctor -- CMD ARG...");
+  } else if (dashes != arguments.end()) {
+    if (dashes + 1 == arguments.end())
+      throw Failure("doctor: no program given; usage: memprof doctor -- CMD ARG...");
+    if (!pid.empty())
+      throw Failure("doctor: '" + pid + "': a process or a program? Give one PID, or -- CMD ARG...");
     check_system(&checks);
     check_surroundings(&checks);
-    check_command(arguments[1], &checks);
-  } else if (arguments[0] == "--help" || arguments[0] == "-h") {
-    print(kHelp);
-    return 0;
-  } else if (arguments[0][0] == '-') {
-    throw Failure("doctor: unknown option '" + arguments[0] + "' (memprof doctor --help)");
+    check_command(dashes[1], &checks);
   } else {
-    const uint64_t pid = parse_pid(arguments[0]);
-    if (arguments.size() > 1) {
-      throw Failure("doctor: '" + arguments[1] +
-                    "' is an unexpected argument; give one PID, or -- CMD ARG...");
-    }
-    check_process(pid, &checks);
+    check_process(parse_pid(pid), &checks);
   }
   print(checks.text(terminal_width(), wants_color()));
   return checks.count(Verdict::kNo) == 0 ? 0 : kStopped;

@@ -7,6 +7,7 @@
 #include "memprof/console/console.h"
 #include "memprof/console/failure.h"
 #include "memprof/console/report_options.h"
+#include "memprof/console/shared_options.h"
 #include "memprof/io/profile_format.h"
 #include "memprof/io/profile_input.h"
 #include "memprof/io/source_map_option.h"
@@ -19,63 +20,24 @@
 namespace memprof::cli {
 namespace {
 
-constexpr char kHelp[] =
-    R"(usage: memprof export FILE -o OUT [--format FORMAT] [--metric METRIC] [--force]
-                           [--younger TIME] [--focus REGEX] [--ignore REGEX]
-                           [--process REGEX] [--hide REGEX]
-                           [--by function|line|file|module|heap|process]
-                           [--native] [--imports] [--all-frames]
-                           [--native-interpreter] [--full-names]
-                           [--since OLD] [--at MOMENT]
-                           [--source [--source-root DIR]] [--source-maps]
-                           [--source-maps-in DIR] [--no-debuginfod]
+HelpText help() {
+  HelpText text;
+  text.usage = "memprof export FILE -o OUT [OPTIONS]";
+  text.brief = R"(Writes a profile in another format, with names, and with the frames that
+`memprof report` shows. The name of OUT says which:
 
-Writes a profile in another format, with names, and with the frames that
-`memprof report` shows. FILE is a pprof file, by memprof or others; `-` is
-standard input.
-
-  -o OUT           the file to write. Its name says the format:
 )";
-
-constexpr char kMiddleHelp[] =
-    R"(                   `-` is standard output and needs --format
-  --format FORMAT  the format, whatever the name of OUT: its end without the
-                   first dot
-  --metric METRIC  peak, live, alloc, or pprof's names (peak_space, inuse_objects
-                   ...), as in `memprof report`: what a viewer opens on, and what
-                   formats that have one metric hold
-  --younger TIME   what --metric temporary is, for formats that have one metric:
-                   freed within this time, 100us, 10ms (default), 2s, 5m, 1h
-  --by WHAT        what a frame is: function (default), line, file, module, heap
-                   or process
-)";
-
-constexpr char kLastHelp[] =
-    R"(  --since OLD      only what was allocated since OLD, an earlier profile of the
-                   process: increments, as services that collect profiles want
-                   them. What is live, and the peak, are those of FILE
-  --sample-type TYPE  as in memprof report
-  --at MOMENT      of a series (docs/series.md) the look at 14:05, +10m, peak,
-                   first or last (default)
-  --source         a page (.html) carries the source lines that it names, and
-                   those next to them, of files that are on this machine
-  --full-names     keep template arguments, return types and the suffixes of
-                   clones (.isra.0); pprof and JSON always have the first
-  --force          replace OUT if it exists
-  --no-debuginfod  do not contact the servers in DEBUGINFOD_URLS
-
-A page (.html) has all frames and switches for them; --by, --native,
---imports, --all-frames, --native-interpreter and --full-names are not for it.
-)";
-
-std::string help() {
-  std::string text = kHelp;
   for (const ExportFormat& format : export_formats()) {
     const std::string end = format.end;
-    text += "                     " + end + std::string(end.size() < 18 ? 18 - end.size() : 1, ' ') +
-            format.what + "\n";
+    text.brief += "  " + end + std::string(end.size() < 18 ? 18 - end.size() : 1, ' ') + format.what + "\n";
   }
-  return text + kMiddleHelp + kFilterHelp + kFrameHelp + kSourceRootHelp + kSourceMapHelp + kLastHelp;
+  text.more = R"(FILE is a pprof file, by memprof or others; `-` is standard input. What --metric
+chooses is what a viewer opens on, and what formats that have one metric hold.
+)";
+  text.end = R"(A page (.html) has all frames and switches for them; --by, --native,
+--imports, --all-frames, --native-interpreter and --full-names are not for it.
+)";
+  return text;
 }
 
 const ExportFormat& choose_format(const std::string& output, const std::string& name) {
@@ -109,20 +71,33 @@ struct Options {
 // Nothing: --help was asked for.
 std::optional<Options> parse(const std::vector<std::string>& arguments) {
   Options options;
-  ArgumentParser parser("export");
-  parser.add_option("FILE", options.input);
-  parser.add_option("--sample-type", options.sample_type);
-  parser.add_option("-o,--output", options.output);
-  parser.add_option("--format", options.format);
-  parser.add_option("--since", options.since);
+  ArgumentParser parser("export", help());
+  using Shown = OptionText::Shown;
+  parser.add_argument(options.input);
+  parser.add_option({"-o,--output", "OUT", "the file to write; `-` is standard output and needs --format"},
+                    options.output);
+  parser.add_option(
+      {"--format", "FORMAT", "the format, whatever the name of OUT: its end without the first dot"},
+      options.format);
+  parser.add_option(
+      {"--since", "OLD",
+       "only what was allocated since OLD, an earlier profile of the process. Increments, as services that "
+       "collect profiles want them; what is live, and the peak, are those of FILE",
+       Shown::kInBoth},
+      options.since);
   std::string moment;
-  parser.add_option("--at", moment);
-  parser.add_flag("--force", options.force);
-  parser.add_flag("--source", options.has_sources);
+  add_moment(parser, "last by default", moment);
+  parser.add_flag(
+      {"--source", "",
+       "a page (.html) carries the source lines that it names, and those next to them, of files that are on "
+       "this machine"},
+      options.has_sources);
+  const SourceRootOption source_root(parser);
+  add_force(parser, "OUT if it exists", options.force);
   ReaderOptions reader(parser);
   const SourceMapOption source_maps(parser);
-  const SourceRootOption source_root(parser);
-  parser.add_flag("--no-debuginfod");
+  add_sample_type(parser, options.sample_type);
+  add_no_debuginfod(parser);
   if (parser.parse(arguments)) return std::nullopt;
   options.reader = reader.choice();
   options.source_maps = source_maps.choice();
@@ -207,10 +182,7 @@ profile::Profile seen(profile::Profile profile, const ReaderChoice& reader, cons
 
 int export_command(const std::vector<std::string>& arguments) {
   const std::optional<Options> options = parse(arguments);
-  if (!options) {
-    print(help());
-    return 0;
-  }
+  if (!options) return 0;
   const std::string& input = options->input;
   const std::string& output = options->output;
   const ExportFormat& format = choose_format(output, options->format);

@@ -12,6 +12,7 @@
 #include "memprof/console/failure.h"
 #include "memprof/console/limit_option.h"
 #include "memprof/console/report_options.h"
+#include "memprof/console/shared_options.h"
 #include "memprof/host/process/process_ids.h"
 #include "memprof/io/process_looks.h"
 #include "memprof/io/profile_input.h"
@@ -30,44 +31,23 @@ constexpr size_t kTableRows = 10;
 constexpr int kHasSuspect = 1;
 constexpr int kCannotTell = 3;
 
-constexpr char kHelp[] =
-    R"(usage: memprof leaks FILE...|PID [-n N] [--why] [--expect REGEX]
-                          [--fail-on LIMIT] [--by function|line|file|module]
-                          [--focus REGEX] [--ignore REGEX] [--json]
-                          [--native] [--imports] [--all-frames]
-                          [--native-interpreter] [--full-names]
-                          [--source-maps] [--source-maps-in DIR]
-                          [--no-debuginfod]
-
-Finds the places of a program that leak: code that allocates throughout the run
-and never frees. A cache that is full, a warm-up, a ring buffer or a pool is no
-leak. FILE is a profile by memprof, PID a running process, `-` standard input.
-Several FILEs are profiles of one process at several times
-(MEMPROF_DUMP_INTERVAL, memprof live -o): what was live then counts, too. So do
-the looks of a series (memprof run --every, memprof live --record); the last one
-is judged, or the one before the program began to clean up. For the
-JavaScript heap, growth needs at least 16 snapshots; with fewer, only the
-largest holders are shown.
-
-  -n N             rows to show, of suspects and of other places (10; with --json
-                   all)
-  --why            says of the other places, too, why they have their verdict
-  --expect REGEX   stacks with a frame that matches may grow: they are not judged
-  --fail-on LIMIT  status 1 only where suspects surely grow by more in a minute:
-                   the low end of the interval counts. May be repeated. LIMIT is
-                   "growth > 5MB", of all suspects, or "row > 1MB", of any one
-  --by WHAT        a row for each function (default), line, file or module
-  --focus REGEX, --ignore REGEX, --process REGEX, --hide REGEX
-                   only stacks with, or without, a frame that matches; only of
-                   a process that does; without such frames
-  --json           print JSON for programs (docs/leaks.md describes it)
-  --native, --imports, --all-frames, --native-interpreter, --full-names,
-  --source-maps, --source-maps-in DIR, --no-debuginfod
-                   as in memprof report
-
-The status is 1 where there is a suspect, 3 where there is none but of most of
+HelpText help() {
+  return {"memprof leaks FILE...|PID [OPTIONS]",
+          R"(Finds places that leak: code that allocates throughout the run and never frees.
+Says how fast they grow, and why. Exit status 1: there is a leak.
+)",
+          R"(A cache that is full, a warm-up, a ring buffer or a pool is no leak. FILE is a
+profile by memprof, PID a running process, `-` standard input. Several FILEs are
+profiles of one process at several times (MEMPROF_DUMP_INTERVAL, memprof live
+-o): what was live then counts, too. So do the looks of a series (memprof run
+--every, memprof live --record); the last one is judged, or the one before the
+program began to clean up. For the JavaScript heap, growth needs at least 16
+snapshots; with fewer, only the largest holders are shown.
+)",
+          R"(The status is 1 where there is a suspect, 3 where there is none but of most of
 what lives nothing can be told yet, else 0. With --fail-on it is 0 or 1.
-)";
+)"};
+}
 
 struct Options {
   std::vector<std::string> inputs;
@@ -96,19 +76,29 @@ void check_inputs(const std::vector<std::string>& inputs) {
 // Nothing: --help was asked for.
 std::optional<Options> parse(const std::vector<std::string>& arguments) {
   Options options;
-  ArgumentParser parser("leaks");
-  parser.add_option("FILES", options.inputs);
+  ArgumentParser parser("leaks", help());
+  using Shown = OptionText::Shown;
+  parser.add_arguments(options.inputs);
   std::string rows;
   std::string expected;
   std::vector<std::string> limits;
-  parser.add_option("-n", rows);
-  parser.add_option("--expect", expected);
-  parser.add_repeated_option("--fail-on", limits);
-  ReaderOptions reader(parser);
+  add_rows(parser, "10; with --json all", rows);
+  parser.add_flag({"--why", "", "also explain why the other places do not leak", Shown::kInBoth},
+                  options.rows.has_reasons);
+  parser.add_option(
+      {"--expect", "REGEX", "stacks with a frame that matches may grow: they are not judged", Shown::kInBoth},
+      expected);
+  parser.add_repeated_option(
+      {"--fail-on", "LIMIT",
+       "status 1 only where suspects surely grow by more in a minute: the low end of the interval counts. LIMIT is "
+       "\"growth > 5MB\", of all suspects, or \"row > 1MB\", of any one. May be repeated",
+       Shown::kInBoth},
+      limits);
+  parser.add_flag({"--json", "", "print JSON for programs (docs/leaks.md describes it)", Shown::kInBoth},
+                  options.json);
+  ReaderOptions reader(parser, {"--metric", "--younger"});
   const SourceMapOption source_maps(parser);
-  parser.add_flag("--why", options.rows.has_reasons);
-  parser.add_flag("--json", options.json);
-  parser.add_flag("--no-debuginfod");
+  add_no_debuginfod(parser);
   if (parser.parse(arguments)) return std::nullopt;
   if (parser.is_given("--no-debuginfod")) options.ask_servers = AskServers::kNo;
   options.rows.max = parser.is_given("-n") ? parse_count("-n", rows) : options.json ? SIZE_MAX : kTableRows;
@@ -193,10 +183,7 @@ Found find_in_profiles(const Options& options) {
 
 int leaks_command(const std::vector<std::string>& arguments) {
   const std::optional<Options> options = parse(arguments);
-  if (!options) {
-    print(kHelp);
-    return 0;
-  }
+  if (!options) return 0;
   const Found found =
       profile::is_series(options->inputs.front()) ? find_in_series(*options) : find_in_profiles(*options);
   const profile::Leaks& leaks = found.leaks;

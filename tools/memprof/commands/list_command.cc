@@ -36,10 +36,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr char kListHelp[] =
-    R"(usage: memprof list
-
-Lists the processes that have memprof in them, and the data that killed ones left
+HelpText list_help() {
+  return {"memprof list",
+          R"(Lists the processes that have memprof in them, and the data that killed ones left
 behind: the process id, whether it runs, what it holds (held), how much memory
 the file takes, how long it has run, or how long ago a dead one last wrote (age),
 and the file. Those that run come first, then the latest. The file of a dead
@@ -49,19 +48,18 @@ process is a profile:
   memprof export FILE -o OUT
 
 Looks in $MEMPROF_ARENA_DIR; if that is not set, in /dev/shm, $TMPDIR and /tmp.
-)";
+)",
+          "", ""};
+}
 
-constexpr char kCleanHelp[] =
-    R"(usage: memprof clean [--all]
-
-Removes the files that dead processes left behind (memprof list shows them). It
+HelpText clean_help() {
+  return {"memprof clean [--all]",
+          R"(Removes the files that dead processes left behind (memprof list shows them). It
 keeps the files of running processes, of a `memprof run` that has not ended, and
 of other users.
-
-  --all  also remove files of processes that ran in a container, of which memprof
-         cannot tell whether they still run. (Such a process goes on, but
-         `memprof live` and `memprof run` can no longer read it.)
-)";
+)",
+          "", ""};
+}
 
 constexpr size_t kProgramColumn = 1;
 
@@ -253,11 +251,8 @@ profile::TextRow row_of(const Found& found, profile::CommandLine* command_line,
 }  // namespace
 
 int list_command(const std::vector<std::string>& arguments) {
-  ArgumentParser parser("list");
-  if (parser.parse(arguments)) {
-    print(kListHelp);
-    return 0;
-  }
+  ArgumentParser parser("list", list_help());
+  if (parser.parse(arguments)) return 0;
   const Everything everything = find_everything();
   if (everything.files.empty()) {
     print(everything.others.empty()
@@ -298,13 +293,15 @@ int list_command(const std::vector<std::string>& arguments) {
 }
 
 int clean_command(const std::vector<std::string>& arguments) {
-  ArgumentParser parser("clean");
+  ArgumentParser parser("clean", clean_help());
   bool all = false;
-  parser.add_flag("--all", all);
-  if (parser.parse(arguments)) {
-    print(kCleanHelp);
-    return 0;
-  }
+  parser.add_flag(
+      {"--all", "",
+       "also remove files of processes that ran in a container, of which memprof cannot tell whether they "
+       "still run (such a process goes on, but `memprof live` and `memprof run` can no longer read it)",
+       OptionText::Shown::kInBoth},
+      all);
+  if (parser.parse(arguments)) return 0;
   const Everything everything = find_everything();
   size_t removed = 0;
   size_t unknown = 0;

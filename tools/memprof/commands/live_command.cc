@@ -11,6 +11,7 @@
 #include "memprof/console/failure.h"
 #include "memprof/console/report_options.h"
 #include "memprof/console/screen.h"
+#include "memprof/console/shared_options.h"
 #include "memprof/host/process/running_process.h"
 #include "memprof/io/output_check.h"
 #include "memprof/io/path_pattern.h"
@@ -26,51 +27,24 @@
 namespace memprof::cli {
 namespace {
 
-constexpr char kHelp[] =
-    R"(usage: memprof live PID... | --name PROGRAM [--run] [--interval SECONDS]
-                    [--sort COLUMN] [--tree] [--by WHAT] [--metric METRIC]
-                    [--resident] [--focus REGEX] [--ignore REGEX] [--process REGEX]
-                    [-n ROWS] [--count N] [--native] [--imports] [--all-frames]
-                    [--native-interpreter] [--full-names] [--no-debuginfod]
-       memprof live PID -o PATH [--force] [--raw]
-       memprof live PID --record FILE.series [--every TIME] [--limit SIZE]
-
-Shows what memory running processes hold: how much each function holds, how much
-more than when the view began, and how fast it allocates. A process is not
-stopped or signalled, and executes no code for this. memprof must be in it:
-started by `memprof run`, preloaded, or linked with memprof and started.
+HelpText help() {
+  return {
+      "memprof live PID... | --name PROGRAM [OPTIONS]\n"
+      "memprof live PID -o PATH [--force] [--raw]\n"
+      "memprof live PID --record FILE.series [--every TIME] [--limit SIZE]",
+      R"(Shows what memory running processes hold. memprof must be in them: started by
+`memprof run`, attached, preloaded or linked. They are not stopped. ? lists the
+keys of the view, q ends it. memprof list shows such processes.
+)",
+      R"(How much each function holds, how much more than when the view began, and how
+fast it allocates. A process is not signalled, and executes no code for this.
 `memprof attach` starts memprof in a process that runs without it.
 
-On a terminal the view is updated until you press q; ? lists the keys that change
-it. After the processes have ended the last look stays. Without a terminal the
-view is printed once.
-
-  --name PROGRAM      the processes whose executable has this name, or whose script:
-                      gunicorn, with all its workers
-  --run               also the other processes of its run (of memprof run), and
-                      those that start later
-  --interval SECONDS  time between two updates (2); on a terminal longer where looks
-                      would take more than 2 % of a core, as of thousands of stacks
-  --sort COLUMN       begin sorted by live (default), blocks, cumulative (with all
-                      that a function calls), growth or allocates
-  --tree              begin with a tree of calls
-  --by WHAT           begin with a row for each function (default), line, file,
-                      module, heap or process
-  --metric METRIC     begin with live (default), alloc (since the start) or peak
-  --resident          show what of the live bytes is in memory (RSS) instead; each
-                      look then reads the pages of the process (docs/rss.md)
-  -n ROWS             rows of the table or tree where it is printed (20)
-  --count N           print the view so many times, also on a terminal
-  -o PATH   write the profile up to now instead: %n is the program, %p its
-            process id, %t the time in seconds since 1970, %% a percent sign
-  --force   replace PATH or FILE if it exists
-  --raw     write addresses, and names only of code that the program made
-  --record FILE       add a look to FILE every so often, until the process ends or
-                      Ctrl-C; `memprof report FILE` shows them (docs/series.md)
-  --every TIME        time between two of them: 10s (default), 500ms, 5m, 1h
-  --limit SIZE        of FILE (256m): the older, the further apart are looks kept
-  --no-debuginfod     do not contact the servers in DEBUGINFOD_URLS
-)";
+On a terminal the view is updated until you press q. After the processes have
+ended the last look stays. Without a terminal the view is printed once.
+)",
+      ""};
+}
 
 struct Options {
   std::vector<std::string> pids;
@@ -156,27 +130,49 @@ void check(const ArgumentParser& parser, const Options& options) {
 
 std::optional<Options> parse(const std::vector<std::string>& arguments) {
   Options options;
-  ArgumentParser parser("live");
+  ArgumentParser parser("live", help());
+  using Shown = OptionText::Shown;
   std::string output;
   std::string rows;
   std::string sort;
   std::string interval;
   std::string count;
-  parser.add_option("PID", options.pids);
-  parser.add_option("--name", options.name);
-  parser.add_flag("--run", options.whole_run);
-  parser.add_option("-o,--output", output);
-  parser.add_flag("--force", options.force);
-  parser.add_flag("--raw", options.raw);
-  parser.add_option("-n", rows);
-  parser.add_option("--sort", sort);
-  parser.add_flag("--tree", options.live.choice.is_tree);
-  parser.add_option("--interval", interval);
-  parser.add_option("--count", count);
+  parser.add_arguments(options.pids);
+  parser.add_option(
+      {"--name", "PROGRAM",
+       "the processes whose executable, or script, has this name: gunicorn, with all its workers",
+       Shown::kInBoth},
+      options.name);
+  add_whole_run(parser, options.whole_run);
+  parser.add_option(
+      {"--interval", "SECONDS",
+       "time between two updates (2); on a terminal longer where looks would take more than 2 % of a core, "
+       "as of thousands of stacks"},
+      interval);
+  parser.add_option(
+      {"--sort", "COLUMN",
+       "begin sorted by live (default), blocks, cumulative (with all that a function calls), growth or "
+       "allocates"},
+      sort);
+  parser.add_flag({"--tree", "", "begin with a tree of calls", Shown::kInBoth}, options.live.choice.is_tree);
+  parser.add_flag(
+      {"--resident", "",
+       "show what of the live bytes is in memory (RSS) instead; each look then reads the pages of the process "
+       "(docs/rss.md)"});
+  add_rows(parser, "where it is printed, 20", rows);
+  parser.add_option({"--count", "N", "print the view so many times, also on a terminal", Shown::kInBoth},
+                    count);
+  parser.add_option(
+      {"-o,--output", "PATH",
+       "write the profile up to now instead (.pb.gz or .pb). %n is the program, %p its process id, %t the "
+       "time in seconds since 1970, %% a percent sign",
+       Shown::kInBoth},
+      output);
+  add_force(parser, "PATH or FILE if it exists", options.force);
+  add_raw(parser, options.raw);
   RecordOptions record(parser);
-  ReaderOptions reader(parser);
-  parser.add_flag("--resident");
-  parser.add_flag("--no-debuginfod");
+  ReaderOptions reader(parser, {"--younger"});
+  add_no_debuginfod(parser);
   if (parser.parse(arguments)) return std::nullopt;
   if (parser.is_given("--output")) options.output = output;
   options.record = record.choice();
@@ -232,10 +228,7 @@ std::vector<RunningProcess> processes_of(const Options& options) {
 
 int live_command(const std::vector<std::string>& arguments) {
   const std::optional<Options> options = parse(arguments);
-  if (!options) {
-    print(kHelp);
-    return 0;
-  }
+  if (!options) return 0;
   const std::vector<RunningProcess> processes = processes_of(*options);
   if (options->record) return record_process(processes.front(), *options->record);
   LiveLooks looks(processes, options->whole_run, options->ask_servers,

@@ -12,6 +12,7 @@
 #include "memprof/console/arguments.h"
 #include "memprof/console/console.h"
 #include "memprof/console/failure.h"
+#include "memprof/console/shared_options.h"
 #include "memprof/io/output_check.h"
 #include "memprof/io/profile_format.h"
 #include "memprof/io/profile_input.h"
@@ -22,23 +23,18 @@
 namespace memprof::cli {
 namespace {
 
-constexpr char kHelp[] =
-    R"(usage: memprof merge FILE... -o OUT [--skip-damaged] [--force] [--no-debuginfod]
-
-Adds up profiles of many runs, processes or machines. Stacks that are the same
-become one, wherever the processes had their code loaded; the intervals are
-those of the sum. The files may be of different rates, and there may be
-thousands of them: one is in memory at a time.
-
-  -o OUT           the file to write, .pb.gz or .pb
-  --skip-damaged   leave out damaged files, and say which and how many;
-                   otherwise the first one is an error
-  --force          replace OUT if it exists
-  --no-debuginfod  do not ask the servers in DEBUGINFOD_URLS for debug files
-
-Profiles by memprof, and profiles by others, can be merged with their like only:
+HelpText help() {
+  return {"memprof merge FILE... -o OUT [OPTIONS]",
+          R"(Adds up profiles of many runs, processes or machines into one, whose intervals
+are those of the sum. They may be of different rates.
+)",
+          R"(Stacks that are the same become one, wherever the processes had their code
+loaded. There may be thousands of files: one is in memory at a time.
+)",
+          R"(Profiles by memprof, and profiles by others, can be merged with their like only:
 those of others have no intervals.
-)";
+)"};
+}
 
 constexpr size_t kMaxNamed = 5;
 
@@ -147,17 +143,19 @@ class Merge {
 }  // namespace
 
 int merge_command(const std::vector<std::string>& arguments) {
-  ArgumentParser parser("merge");
+  ArgumentParser parser("merge", help());
+  using Shown = OptionText::Shown;
   Options options;
-  parser.add_option("FILES", options.files);
-  parser.add_option("-o,--output", options.output);
-  parser.add_flag("--skip-damaged", options.skip_damaged);
-  parser.add_flag("--force", options.force);
-  parser.add_flag("--no-debuginfod");
-  if (parser.parse(arguments)) {
-    print(kHelp);
-    return 0;
-  }
+  parser.add_arguments(options.files);
+  parser.add_option({"-o,--output", "OUT", "the file to write, .pb.gz or .pb", Shown::kInBoth},
+                    options.output);
+  parser.add_flag({"--skip-damaged", "",
+                   "leave out damaged files, and say which and how many. Otherwise the first one is an error",
+                   Shown::kInBoth},
+                  options.skip_damaged);
+  add_force(parser, "OUT if it exists", options.force);
+  add_no_debuginfod(parser);
+  if (parser.parse(arguments)) return 0;
   if (options.files.empty()) throw Failure("merge: no profiles given; usage: memprof merge FILE... -o OUT");
   if (options.output.empty() || options.output == "-") {
     throw Failure("merge: where to? give -o OUT, like -o all.pb.gz");

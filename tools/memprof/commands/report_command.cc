@@ -11,6 +11,7 @@
 #include "memprof/console/failure.h"
 #include "memprof/console/pager.h"
 #include "memprof/console/report_options.h"
+#include "memprof/console/shared_options.h"
 #include "memprof/io/profile_input.h"
 #include "memprof/io/source_map_option.h"
 #include "profile/lifetimes/temporary.h"
@@ -31,87 +32,15 @@ constexpr size_t kTreeRows = 40;
 constexpr double kTreePercent = 0.5;
 constexpr double kJsonTreePercent = 0.1;  // all of a large profile are gigabytes
 
-constexpr char kHelp[] =
-    R"(usage: memprof report FILE [-n N] [--by WHAT]
-                           [--metric METRIC] [--younger TIME] [--focus REGEX]
-                           [--ignore REGEX] [--process REGEX] [--hide REGEX]
-                           [--tree]
-                           [--min-percent P] [--depth N]
-                           [--callers FUNCTION] [--callees FUNCTION]
-                           [--sizes] [--json | --csv]
-                           [--native] [--imports] [--all-frames]
-                           [--native-interpreter] [--full-names]
-                           [--mmap] [--resident] [--at MOMENT] [--details]
-                           [--source-maps] [--source-maps-in DIR]
-                           [--no-debuginfod] [--no-pager]
-
-Shows a profile as a table. FILE is a pprof file, by memprof or others, or a heap
-profile of jemalloc or tcmalloc, or a .heapprofile; `-` is standard input. Of a
-series (docs/series.md) it shows how memory went over time, or with --at one of
-its looks.
-
-  -n N             rows to show (20, of a tree 40; with --json all)
-  --by WHAT        a row for each function (default), line, file, module, thread
-                   (by the function that it began with), process (of a merged
-                   profile), or heap that the program's own allocators report
-                   (docs/own-allocators.md)
-  --metric METRIC  what rows are ordered by:
-                     peak   bytes that were live when the heap was largest
-                            (default for a program that ended by itself)
-                     live   bytes that are live (default for others); if the
-                            program ended, those before its clean-up at exit
-                     alloc  bytes allocated since the start
-                     temporary  of these, bytes that were freed again within the
-                            time of --younger
-                     resident  of the live bytes those in memory (docs/rss.md)
-                     mapped, mapped_resident  what the program mapped itself, and
-                            of it what is in memory (memprof run --mmap)
-                     js     live objects in the own heap of node, by the function
-                            that made them (profiles of the npm package)
-                   or, by pprof's names, peak_space, inuse_space, alloc_space, and
-                   peak_objects, inuse_objects, alloc_objects for blocks; and
-                   temporary_space, temporary_objects
-  --mmap           the program's own mappings: --metric mapped_resident, or mapped
-                   where what of them is in memory was not measured
-  --resident       what of the live bytes is in memory, and which share of each
-                   row's: --metric resident
-  --younger TIME   what is temporary: 100us, 10ms (default), 2s, 5m, 1h, 7d.
-                   Lifetimes are kept in classes, two a decade (1, 3, 10 ...): the
-                   bound next to TIME is used. With --metric temporary, or --json
-)";
-
-constexpr char kTreeHelp[] =
-    R"(  --tree           show the calls from the root down, heaviest first; a function
-                   that calls itself is one row
-  --min-percent P  leave out branches that hold less than this share of the tree
-                   (0.5; with --json 0.1)
-  --depth N        show so many levels of the tree
-  --callers FUNCTION
-                   show the functions that call it, with what is allocated
-                   through each; with --tree also the callers of those
-  --callees FUNCTION
-                   show the functions that it calls, and what it allocates itself
-  --sizes          show how large live blocks are, in classes of powers of two
-  --json           print JSON for programs (docs/report-json.md describes it)
-  --csv            print the rows with comma-separated values; docs/exports.md
-                   has the columns
-)";
-
-constexpr char kLastHelp[] =
-    R"(  --full-names     show template arguments, return types and the suffixes of
-                   clones (.isra.0), with a row for each; --json has them
-  --at MOMENT      of a series the look at 14:05, 2026-05-01T14:05, +10m (after
-                   its first), -10m (before its last), first, last, or peak
-  --sample-type TYPE  of a pprof file by another profiler only this sample type,
-                   whatever it is called: bytes or blocks, as its unit says
-  --details        print all that is known of the run above the table: intervals,
-                   what the resident memory consists of, how complete stacks are
-  --no-debuginfod  do not contact the servers in DEBUGINFOD_URLS
-  --no-pager       print it as it is. By default what a terminal has too few rows
-                   for is shown by the command in MEMPROF_PAGER, else PAGER, else
-                   less -FRX; an empty one, or cat, is none
-
-self        what was allocated in the function itself (or by malloc,
+HelpText help() {
+  return {"memprof report FILE [OPTIONS]",
+          R"(Shows a profile as a table: which function holds how much memory.
+)",
+          R"(FILE is a pprof file, by memprof or others, or a heap profile of jemalloc or
+tcmalloc, or a .heapprofile; `-` is standard input. Of a series (docs/series.md)
+it shows how memory went over time, or with --at one of its looks.
+)",
+          R"(self        what was allocated in the function itself (or by malloc,
             operator new, a standard library, native code below Python ...
             for it)
 for, through  beside a line of an installed package the line of the program that
@@ -126,13 +55,7 @@ REGEX has the syntax of RE2, as pprof's has; (?i) at its start ignores case.
 FUNCTION is a name, with or without parameters, else a part of one, else a
 REGEX. On a terminal lines are cut to its width; elsewhere nothing is cut,
 unless COLUMNS says how wide lines are.
-)";
-
-std::string help() {
-  constexpr std::string_view kSign = "±";
-  std::string text = std::string(kHelp) + kFilterHelp + kTreeHelp + kFrameHelp + kSourceMapHelp + kLastHelp;
-  if (!wants_utf8()) text.replace(text.find(kSign), kSign.size() + 1, "+-");
-  return text;
+)"};
 }
 
 struct Options {
@@ -183,27 +106,59 @@ std::string parse_function(const std::string& option, const std::string& text) {
 // Nothing: --help was asked for.
 std::optional<Options> parse(const std::vector<std::string>& arguments) {
   Options options;
-  ArgumentParser parser("report");
+  ArgumentParser parser("report", help());
+  using Shown = OptionText::Shown;
   std::map<std::string, std::string> values;
-  parser.add_option("FILE", options.file);
-  parser.add_option("--sample-type", options.sample_type);
-  for (const char* option : {"-n", "--min-percent", "--depth", "--callers", "--callees"}) {
-    parser.add_option(option, values[option]);
-  }
+  parser.add_argument(options.file);
+  add_rows(parser, "20, of a tree 40; with --json all", values["-n"]);
   ReaderOptions reader(parser);
-  const SourceMapOption source_maps(parser);
-  std::string moment;
-  parser.add_option("--at", moment);
-  parser.add_flag("--tree", options.tree);
-  parser.add_flag("--json", options.json);
-  parser.add_flag("--csv", options.csv);
-  parser.add_flag("--sizes", options.sizes);
-  parser.add_flag("--details", options.details);
   bool resident = false;
-  parser.add_flag("--mmap", options.mmap);
-  parser.add_flag("--resident", resident);
-  parser.add_flag("--no-debuginfod");
-  parser.add_flag("--no-pager");
+  parser.add_flag(
+      {"--mmap", "",
+       "the program's own mappings: --metric mapped_resident, or mapped where what of them is in memory was "
+       "not measured"},
+      options.mmap);
+  parser.add_flag({"--resident", "",
+                   "what of the live bytes is in memory, and which share of each row's: --metric resident"},
+                  resident);
+  parser.add_flag(
+      {"--tree", "",
+       "show the calls from the root down, heaviest first. A function that calls itself is one row",
+       Shown::kInBoth},
+      options.tree);
+  parser.add_option({"--min-percent", "P",
+                     "leave out branches that hold less than this share of the tree (0.5; with --json 0.1)"},
+                    values["--min-percent"]);
+  parser.add_option({"--depth", "N", "show so many levels of the tree"}, values["--depth"]);
+  parser.add_option(
+      {"--callers", "FUNCTION",
+       "show the functions that call it, with what is allocated through each. With --tree also the callers "
+       "of those",
+       Shown::kInBoth},
+      values["--callers"]);
+  parser.add_option(
+      {"--callees", "FUNCTION", "show the functions that it calls, and what it allocates itself"},
+      values["--callees"]);
+  parser.add_flag(
+      {"--sizes", "", "show how large live blocks are, in classes of powers of two", Shown::kInBoth},
+      options.sizes);
+  parser.add_flag(
+      {"--json", "", "print JSON for programs (docs/report-json.md describes it)", Shown::kInBoth},
+      options.json);
+  parser.add_flag(
+      {"--csv", "", "print the rows with comma-separated values (docs/exports.md has the columns)"},
+      options.csv);
+  std::string moment;
+  add_moment(parser, "", moment);
+  parser.add_flag(
+      {"--details", "",
+       "print all that is known of the run above the table: intervals, what the resident memory consists of, "
+       "how complete stacks are"},
+      options.details);
+  const SourceMapOption source_maps(parser);
+  add_sample_type(parser, options.sample_type);
+  add_no_pager(parser);
+  add_no_debuginfod(parser);
   if (parser.parse(arguments)) return std::nullopt;
   options.ask_servers = !parser.is_given("--no-debuginfod");
   options.may_page = !parser.is_given("--no-pager");
@@ -308,10 +263,7 @@ void show_series(const Options& options) {
 
 int report_command(const std::vector<std::string>& arguments) {
   const std::optional<Options> options = parse(arguments);
-  if (!options) {
-    print(help());
-    return 0;
-  }
+  if (!options) return 0;
   if (options->is_series) {
     show_series(*options);
     return 0;

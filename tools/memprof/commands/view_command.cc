@@ -13,6 +13,7 @@
 #include "memprof/console/console.h"
 #include "memprof/console/failure.h"
 #include "memprof/console/report_options.h"
+#include "memprof/console/shared_options.h"
 #include "memprof/host/process/process_ids.h"
 #include "memprof/host/process/running_process.h"
 #include "memprof/io/profile_input.h"
@@ -34,17 +35,14 @@
 namespace memprof::cli {
 namespace {
 
-constexpr char kHelp[] =
-    R"(usage: memprof view FILE | PID... [--run] [--no-open] [--port PORT]
-                    [--listen ADDRESS] [--record FILE.series [--every TIME]
-                    [--limit SIZE] [--force]] [--source-root DIR]
-                    [--source-maps] [--source-maps-in DIR] [--hide REGEX]
-                    [--sample-type TYPE] [--no-debuginfod]
-
-Shows a profile in the browser: a flame graph (as an icicle graph, from the root
-down) and a table, with intervals, search, callers and callees. FILE is a pprof
-file, by memprof or others; `-` is standard input. A page that is reloaded shows
-what the file is then.
+HelpText help() {
+  return {"memprof view FILE | PID... [OPTIONS]",
+          R"(Shows a profile in the browser: flame graph, table, search, callers and callees.
+Only this machine can open the page, until Ctrl-C. `memprof export FILE -o
+report.html` writes the same page as a file, to send or keep.
+)",
+          R"(FILE is a pprof file, by memprof or others; `-` is standard input. A page that is
+reloaded shows what the file is then.
 
 Of a series the page has its timeline, and shows what changed between two of its
 looks; of one that is still being recorded it shows each look when it is there.
@@ -55,25 +53,11 @@ second (less often where that would take more than 2 % of a core). They are not
 stopped or signalled. When they have ended the last look stays.
 
 The page is served to this machine only (127.0.0.1), at an address with a random
-token, until Ctrl-C. `memprof export FILE -o report.html` writes the same page as
-a file, to send or keep. The served page also shows the text of source files that
-the profile names and that are on this machine (not with --listen).
-
-  --run               also the other processes of its run (of memprof run), and
-                      those that start later
-  --no-open           print the address and do not open a browser
-  --port PORT         serve at this port (any that is free)
-  --listen ADDRESS    serve at this IP address: whoever is told the page's address
-                      can read it from other machines, and it is not encrypted
-  --record FILE       add a look to FILE every so often, as memprof live --record does
-  --every TIME        time between two of them: 10s (default), 500ms, 5m, 1h
-  --limit SIZE        of FILE (256m): the older, the further apart are looks kept
-  --force             replace FILE if it exists
-  --hide REGEX        without the frames whose function, source file or module
-                      matches: what they allocate counts as their callers'
-  --sample-type TYPE  as in memprof report
-  --no-debuginfod     do not contact the servers in DEBUGINFOD_URLS
-)";
+token. The served page also shows the text of source files that the profile
+names and that are on this machine (not with --listen).
+)",
+          ""};
+}
 
 constexpr size_t kMaxPort = 65535;
 constexpr uintmax_t kLargeBytes = uintmax_t{16} << 20;  // of a file: some seconds
@@ -97,22 +81,31 @@ struct Options {
 
 std::optional<Options> parse(const std::vector<std::string>& arguments) {
   Options options;
-  ArgumentParser parser("view");
+  ArgumentParser parser("view", help());
+  using Shown = OptionText::Shown;
   std::string port_text;
   bool force = false;
-  parser.add_option("FILE", options.inputs);
-  parser.add_option("--port", port_text);
-  parser.add_option("--listen", options.address.address);
-  std::string hidden;
-  parser.add_option("--hide", hidden);
-  parser.add_option("--sample-type", options.sample_type);
-  parser.add_flag("--run", options.whole_run);
-  parser.add_flag("--force", force);
-  parser.add_flag("--no-open");
-  parser.add_flag("--no-debuginfod");
+  parser.add_arguments(options.inputs);
+  add_whole_run(parser, options.whole_run);
+  parser.add_flag({"--no-open", "", "print the address and do not open a browser", Shown::kInBoth});
+  parser.add_option({"--port", "PORT", "serve at this port (any that is free)", Shown::kInBoth}, port_text);
+  parser.add_option(
+      {"--listen", "ADDRESS",
+       "serve at this IP address: whoever is told the page's address can read it from other machines, and "
+       "it is not encrypted"},
+      options.address.address);
   RecordOptions record(parser);
-  const SourceMapOption source_maps(parser);
+  parser.add_flag({"--force", "", "replace the .series file if it exists"}, force);
+  std::string hidden;
+  parser.add_option(
+      {"--hide", "REGEX",
+       "without the frames whose function, source file or module matches: what they allocate counts as "
+       "their callers'"},
+      hidden);
   const SourceRootOption source_root(parser);
+  const SourceMapOption source_maps(parser);
+  add_sample_type(parser, options.sample_type);
+  add_no_debuginfod(parser);
   if (parser.parse(arguments)) return std::nullopt;
   if (options.inputs.empty()) throw Failure("view: no profile given; usage: memprof view FILE|PID");
   const size_t port = port_text.empty() ? 0 : parse_count("--port", port_text);
@@ -273,10 +266,7 @@ void view_file(const Options& options) {
 
 int view_command(const std::vector<std::string>& arguments) {
   const std::optional<Options> options = parse(arguments);
-  if (!options) {
-    print(std::string(kHelp) + kSourceRootHelp + kSourceMapHelp);
-    return 0;
-  }
+  if (!options) return 0;
   const auto other = std::find_if_not(options->inputs.rbegin(), options->inputs.rend(), is_process);
   if (other == options->inputs.rend()) {
     view_processes(*options);

@@ -8,43 +8,95 @@
 #include <utility>
 
 #include "format/share_text.h"
+#include "memprof/console/console.h"
 #include "memprof/console/failure.h"
+#include "memprof/help/help_text.h"
 #include "profile/text/units.h"
 
 namespace memprof::cli {
 
-struct ArgumentParser::Parser {
-  CLI::App app;
-  bool wants_help = false;
+namespace {
+
+// In place of a command's arguments: parse() throws what the command says of itself.
+constexpr char kDescribe[] = "--describe-yourself";
+
+struct Described {
+  Description description;
 };
 
-ArgumentParser::ArgumentParser(std::string command)
-    : command_(std::move(command)), parser_(std::make_unique<Parser>()) {
+// "±" where the terminal has it.
+void print_help(std::string text) {
+  constexpr std::string_view kSign = "±";
+  if (!wants_utf8()) {
+    for (size_t at = text.find(kSign); at != std::string::npos; at = text.find(kSign, at)) {
+      text.replace(at, kSign.size(), "+-");
+    }
+  }
+  print(text);
+}
+
+}  // namespace
+
+struct ArgumentParser::Parser {
+  CLI::App app;
+};
+
+ArgumentParser::ArgumentParser(std::string command, HelpText help)
+    : description_{std::move(command), std::move(help), {}}, parser_(std::make_unique<Parser>()) {
   parser_->app.set_help_flag();
   parser_->app.allow_extras();
-  add_flag("-h,--help", parser_->wants_help);
 }
 
 ArgumentParser::~ArgumentParser() = default;
 
-void ArgumentParser::add_flag(const std::string& names) {
-  parser_->app.add_flag(names);
+void ArgumentParser::add_flag(const OptionText& option) {
+  describe(option);
+  parser_->app.add_flag(option.names);
 }
 
-void ArgumentParser::add_flag(const std::string& names, bool& value) {
-  parser_->app.add_flag(names, value);
+void ArgumentParser::add_flag(const OptionText& option, bool& value) {
+  describe(option);
+  parser_->app.add_flag(option.names, value);
 }
 
-void ArgumentParser::add_option(const std::string& names, std::string& value) {
-  parser_->app.add_option(names, value);
+void ArgumentParser::add_option(const OptionText& option, std::string& value) {
+  describe(option);
+  parser_->app.add_option(option.names, value);
 }
 
-void ArgumentParser::add_option(const std::string& names, std::vector<std::string>& values) {
-  parser_->app.add_option(names, values);
+void ArgumentParser::add_repeated_option(const OptionText& option, std::vector<std::string>& values) {
+  describe(option);
+  parser_->app.add_option(option.names, values)->expected(1)->take_all();
 }
 
-void ArgumentParser::add_repeated_option(const std::string& name, std::vector<std::string>& values) {
-  parser_->app.add_option(name, values)->expected(1)->take_all();
+void ArgumentParser::add_argument(std::string& value) {
+  parser_->app.add_option("ARGUMENT", value);
+}
+
+void ArgumentParser::add_arguments(std::vector<std::string>& values) {
+  parser_->app.add_option("ARGUMENTS", values);
+}
+
+void ArgumentParser::describe(const OptionText& option) {
+  description_.options.push_back(option);
+}
+
+bool ArgumentParser::takes_value(const std::string& name) const {
+  for (const OptionText& option : description_.options) {
+    const std::vector<std::string> names = names_of(option);
+    if (std::find(names.begin(), names.end(), name) != names.end()) return !option.value.empty();
+  }
+  return false;
+}
+
+std::optional<Description> describe_command(int (*run)(const std::vector<std::string>& arguments)) {
+  try {
+    run({kDescribe});
+  } catch (Described& described) {
+    return std::move(described.description);
+  } catch (const Failure&) {  // it has no parser
+  }
+  return std::nullopt;
 }
 
 bool ArgumentParser::is_given(const std::string& name) const {
@@ -52,11 +104,14 @@ bool ArgumentParser::is_given(const std::string& name) const {
 }
 
 bool ArgumentParser::parse(const std::vector<std::string>& arguments) {
-  const std::string& name = command_;
+  if (arguments == std::vector<std::string>{kDescribe}) throw Described{description_};
+  const std::string& name = description_.command;
   const std::string hint = "; see `memprof " + name + " --help`";
   // An unknown option before --help must not hide it.
   const auto end = std::find(arguments.begin(), arguments.end(), "--");
-  if (std::find(arguments.begin(), end, "--help") != end || std::find(arguments.begin(), end, "-h") != end) {
+  const bool wants_all = std::find(arguments.begin(), end, "--help") != end;
+  if (wants_all || std::find(arguments.begin(), end, "-h") != end) {
+    print_help(wants_all ? help_of(description_) : brief_help_of(description_));
     return true;
   }
   try {
@@ -79,7 +134,7 @@ bool ArgumentParser::parse(const std::vector<std::string>& arguments) {
     throw Failure(name + ": " + (is_option ? "unknown option '" : "unexpected argument '") + extra + "'" +
                   hint);
   }
-  return parser_->wants_help;
+  return false;
 }
 
 size_t parse_count(const std::string& option, const std::string& text) {

@@ -7,42 +7,53 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "memprof/help/option_text.h"
 #include "profile/model/metric.h"
 
 namespace memprof::cli {
 
-// The options and arguments of one command.  CLI11 parses them; it is included in arguments.cc alone, because
-// each file that includes it costs seconds to compile.
+// The options and arguments of one command, with what is said of them.  CLI11 parses them; it is included in
+// arguments.cc alone, because each file that includes it costs seconds to compile.
 class ArgumentParser {
  public:
-  explicit ArgumentParser(std::string command);
+  ArgumentParser(std::string command, HelpText help);
   ~ArgumentParser();
   ArgumentParser(const ArgumentParser&) = delete;
   ArgumentParser& operator=(const ArgumentParser&) = delete;
 
-  // `names`: "--force", "-o,--output", or "FILE" for an argument without a dash.  parse() writes `value` where
-  // the name is given, and leaves it as it is where not.
-  void add_flag(const std::string& names);
-  void add_flag(const std::string& names, bool& value);
-  void add_option(const std::string& names, std::string& value);
-  // All arguments without a dash.
-  void add_option(const std::string& names, std::vector<std::string>& values);
-  // An option that may be given several times, each time with one value.
-  void add_repeated_option(const std::string& name, std::vector<std::string>& values);
+  // The help has options in the order in which they are added.  parse() writes `value` where one of the names is given,
+  // and leaves it as it is where not.
+  void add_flag(const OptionText& option);
+  void add_flag(const OptionText& option, bool& value);
+  void add_option(const OptionText& option, std::string& value);
+  // May be given several times, each time with one value.
+  void add_repeated_option(const OptionText& option, std::vector<std::string>& values);
+  // What has no dash: one, or all.
+  void add_argument(std::string& value);
+  void add_arguments(std::vector<std::string>& values);
+  // That names another program, or files of a side: for the help alone, since the command takes it itself.
+  void describe(const OptionText& option);
 
-  // True: --help was asked for.
+  // True: --help was asked for, and is printed.
   bool parse(const std::vector<std::string>& arguments);
   // After parse(): was the flag or option given?  `name`: one of its names.
   bool is_given(const std::string& name) const;
+  // Does one of the options that were added take a value by this name?
+  bool takes_value(const std::string& name) const;
+  const Description& description() const { return description_; }
 
  private:
   struct Parser;
-  std::string command_;
+  Description description_;
   std::unique_ptr<Parser> parser_;
 };
+
+// What a command says of itself.  `run`: the command.  Of one that adds no options: nothing.
+std::optional<Description> describe_command(int (*run)(const std::vector<std::string>& arguments));
 
 // "-n" with a whole number.
 size_t parse_count(const std::string& option, const std::string& text);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "memprof/console/report_options.h"
 
-#include "memprof/console/arguments.h"
+#include <algorithm>
+
 #include "memprof/console/failure.h"
 #include "profile/lifetimes/temporary.h"
 #include "profile/matching/hidden_frames.h"
@@ -33,43 +34,80 @@ std::shared_ptr<const profile::HiddenFrames> parse_hidden(const std::string& opt
   return profile::hidden_frames(parse_pattern(option, text));
 }
 
-const char kFilterHelp[] =
-    R"(  --focus REGEX    only stacks with a frame whose function, source file or
-                   module matches, or whose heap or process does; percents
-                   stay those of the whole profile
-  --ignore REGEX   without the stacks that have such a frame
-  --process REGEX  only stacks of a process whose "NAME PID", or "NAME PID: PART"
-                   with a part of its command line, matches, in a file of several
-                   (memprof run --merge)
-)";
+namespace {
 
-const char kFrameHelp[] =
-    R"(  --hide REGEX     without the frames whose function, source file or module
-                   matches: what they allocate counts as their callers'
-  --native         show the functions of extension modules. By default what native
-                   code below Python or JavaScript allocates counts as that of
-                   the line that called it
-  --imports        show the lines of installed packages that are imported. By
-                   default what importing pandas takes is one row, "importing
-                   pandas", and the interpreter's start another; trees have
-                   them always
-  --all-frames     show all frames. By default what these allocate counts as their
-                   caller's, too: known wrappers of malloc (xmalloc, g_malloc
-                   ...), and functions that are seen to be such ("through
-                   BigAlloc"); the standard libraries of C, C++ and Rust; Python's
-                   import machinery
-  --native-interpreter  show the functions of the Python interpreter itself, too
-)";
+// What --help says of them is in that of `memprof report`.
+const OptionText kOptions[] = {
+    {"--by", "WHAT",
+     "a row for each function (default), line, file, module, thread, process or heap. Threads go by the function that "
+     "they began with; a merged profile has several processes; heaps are what the program's own allocators report "
+     "(docs/own-allocators.md)",
+     OptionText::Shown::kInBoth},
+    {"--metric", "METRIC",
+     "what is shown: peak, live, alloc, temporary, resident, mapped or js.\n"
+     "  peak   bytes that were live when the heap was largest\n"
+     "         (default for a program that ended by itself)\n"
+     "  live   bytes that are live (default for others); if the\n"
+     "         program ended, those before its clean-up at exit\n"
+     "  alloc  bytes allocated since the start\n"
+     "  temporary  of these, bytes that were freed again within\n"
+     "         the time of --younger\n"
+     "  resident  of the live bytes those in memory (docs/rss.md)\n"
+     "  mapped, mapped_resident  what the program mapped itself,\n"
+     "         and of it what is in memory (memprof run --mmap)\n"
+     "  js     live objects in the own heap of node, by the\n"
+     "         function that made them (the npm package)\n"
+     "or, by pprof's names, peak_space, inuse_space, alloc_space, and peak_objects, inuse_objects, alloc_objects for "
+     "blocks; and temporary_space, temporary_objects",
+     OptionText::Shown::kInBoth},
+    {"--younger", "TIME",
+     "what is temporary: 100us, 10ms (default), 2s, 5m, 1h, 7d. Lifetimes are kept in classes, two a decade (1, 3, 10 "
+     "...): the bound next to TIME is used. With --metric temporary, or --json"},
+    {"--focus", "REGEX",
+     "only stacks with a frame that matches. A frame's function, source file or module does, or the stack's heap or "
+     "process; percents stay those of the whole profile",
+     OptionText::Shown::kInBoth},
+    {"--ignore", "REGEX", "without the stacks that have such a frame"},
+    {"--process", "REGEX",
+     "only stacks of a process whose \"NAME PID\", or \"NAME PID: PART\" with a part of its command line, matches, in "
+     "a file of several (memprof run --merge)"},
+    {"--hide", "REGEX",
+     "without the frames whose function, source file or module matches: what they allocate counts as their callers'"},
+    {"--native", "",
+     "show the functions of extension modules. By default what native code below Python or JavaScript allocates counts "
+     "as that of the line that called it"},
+    {"--imports", "",
+     "show the lines of installed packages that are imported. By default what importing pandas takes is one row, "
+     "\"importing pandas\", and the interpreter's start another; trees have them always"},
+    {"--all-frames", "",
+     "show all frames. By default what these allocate counts as their caller's, too: known wrappers of malloc (xmalloc, "
+     "g_malloc ...), and functions that are seen to be such (\"through BigAlloc\"); the standard libraries of C, C++ and "
+     "Rust; Python's import machinery"},
+    {"--native-interpreter", "", "show the functions of the Python interpreter itself, too"},
+    {"--full-names", "",
+     "show template arguments, return types and the suffixes of clones (.isra.0), with a row for each; --json has them"},
+};
 
-ReaderOptions::ReaderOptions(ArgumentParser& parser) : parser_(parser) {
-  for (const char* option : {"--by", "--metric", "--younger", "--focus", "--ignore", "--process", "--hide"}) {
-    parser.add_option(option, values_[option]);
+}  // namespace
+
+ReaderOptions::ReaderOptions(ArgumentParser& parser, const std::vector<std::string>& refused)
+    : parser_(parser) {
+  const std::map<std::string, bool*> flags = {{"--native", &view_.native},
+                                              {"--imports", &view_.imports},
+                                              {"--native-interpreter", &view_.interpreter},
+                                              {"--all-frames", &view_.all},
+                                              {"--full-names", &view_.full_names}};
+  for (OptionText option : kOptions) {
+    option.home = "report";
+    if (std::find(refused.begin(), refused.end(), option.names) != refused.end()) {
+      option.shown = OptionText::Shown::kNowhere;
+    }
+    if (const auto flag = flags.find(option.names); flag != flags.end()) {
+      parser.add_flag(option, *flag->second);
+    } else {
+      parser.add_option(option, values_[option.names]);
+    }
   }
-  parser.add_flag("--native", view_.native);
-  parser.add_flag("--imports", view_.imports);
-  parser.add_flag("--native-interpreter", view_.interpreter);
-  parser.add_flag("--all-frames", view_.all);
-  parser.add_flag("--full-names", view_.full_names);
 }
 
 ReaderChoice ReaderOptions::choice() const {

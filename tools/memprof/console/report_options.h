@@ -11,6 +11,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "memprof/console/arguments.h"
 #include "profile/matching/stack_filter.h"
@@ -30,8 +31,9 @@ struct ReaderChoice {
 
 class ReaderOptions {
  public:
-  // Adds them to a command, which must outlive this.
-  explicit ReaderOptions(ArgumentParser& parser);
+  // Adds them to a command, which must outlive this.  `refused`: those that the command takes only to say why they are
+  // not for it; its help does not have them.
+  explicit ReaderOptions(ArgumentParser& parser, const std::vector<std::string>& refused = {});
 
   // What was given; after the command has parsed its arguments.
   ReaderChoice choice() const;
@@ -51,9 +53,5 @@ std::shared_ptr<const profile::HiddenFrames> parse_hidden(const std::string& opt
 // Gives --younger its default where what is temporary is asked for.  Failure: throws Failure where it was given
 // and neither that nor anything else uses it.
 void settle_younger(bool is_temporary, bool is_used_else, std::optional<uint64_t>* younger_ns);
-
-// What --help says of those that choose stacks, and of those that choose frames.
-extern const char kFilterHelp[];
-extern const char kFrameHelp[];
 
 }  // namespace memprof::cli

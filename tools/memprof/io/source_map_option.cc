@@ -14,17 +14,15 @@ constexpr size_t kMaxWarnings = 5;
 
 }  // namespace
 
-const char kSourceMapHelp[] =
-    R"(  --source-maps    of scripts (.js) that were made of TypeScript, or put into a
-                   bundle: files and lines of the sources, by the source maps
-                   beside the scripts or inside of them
-  --source-maps-in DIR
-                   the same, with the maps DIR/SCRIPT.js.map first
-)";
-
 SourceMapOption::SourceMapOption(ArgumentParser& parser) : parser_(parser) {
-  parser.add_flag("--source-maps");
-  parser.add_option("--source-maps-in", folder_);
+  parser.add_flag(
+      {"--source-maps", "",
+       "of scripts (.js) that were made of TypeScript, or put into a bundle: files and lines of the sources, "
+       "by the source maps beside the scripts or inside of them",
+       OptionText::Shown::kInHelp, "report"});
+  parser.add_option({"--source-maps-in", "DIR", "the same, with the maps DIR/SCRIPT.js.map first",
+                     OptionText::Shown::kInHelp, "report"},
+                    folder_);
 }
 
 SourceMapChoice SourceMapOption::choice() const {

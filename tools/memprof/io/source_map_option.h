@@ -32,7 +32,4 @@ class SourceMapOption {
 // Warnings are printed, few of many.
 profile::Profile with_source_lines(profile::Profile profile, const SourceMapChoice& choice);
 
-// What --help says of them.
-extern const char kSourceMapHelp[];
-
 }  // namespace memprof::cli

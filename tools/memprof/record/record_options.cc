@@ -37,23 +37,37 @@ void check_series_name(const std::string& pattern) {
 
 }  // namespace
 
-RecordOptions::RecordOptions(ArgumentParser& parser) : parser_(parser) {
-  parser.add_option("--record", file_);
-  parser.add_option("--every", every_);
-  parser.add_option("--limit", limit_);
+RecordOptions::RecordOptions(ArgumentParser& parser, const std::string& usual)
+    : parser_(parser), usual_(usual) {
+  parser.add_option(
+      {"--every", "TIME",
+       usual.empty() ? "time between two looks of --record: 10s (default), 500ms, 5m, 1h"
+                     : "also record what the processes hold while they run, each 10s, 500ms, 5m ...: memory "
+                       "over time (docs/series.md)",
+       OptionText::Shown::kInBoth},
+      every_);
+  parser.add_option(
+      {"--record", "FILE.series",
+       usual.empty() ? "add a look to FILE every so often, until the process ends or Ctrl-C. `memprof report "
+                       "FILE` shows them (docs/series.md)"
+                     : "the file for it (" + usual + ")",
+       usual.empty() ? OptionText::Shown::kInBoth : OptionText::Shown::kInHelp},
+      file_);
+  parser.add_option(
+      {"--limit", "SIZE", "of the .series file (256m): the older, the further apart are looks kept"}, limit_);
 }
 
-std::optional<RecordChoice> RecordOptions::choice(const std::string& usual) const {
+std::optional<RecordChoice> RecordOptions::choice() const {
   const bool has_every = parser_.is_given("--every");
   const bool has_limit = parser_.is_given("--limit");
   RecordChoice choice;
   if (parser_.is_given("--record")) {
     choice.pattern = file_;
-  } else if (has_every && !usual.empty()) {
-    choice.pattern = usual;
+  } else if (has_every && !usual_.empty()) {
+    choice.pattern = usual_;
   } else if (has_every || has_limit) {
     throw Failure(std::string(has_every ? "--every" : "--limit") + ": is of a recording; add " +
-                  (usual.empty() ? "--record FILE.series" : "--every TIME"));
+                  (usual_.empty() ? "--record FILE.series" : "--every TIME"));
   } else {
     return std::nullopt;
   }

@@ -23,15 +23,16 @@ struct RecordChoice {
 
 class RecordOptions {
  public:
-  // Adds them to a command, which must outlive this.
-  explicit RecordOptions(ArgumentParser& parser);
+  // Adds them to a command, which must outlive this.  `usual`: the pattern where --every alone is given; empty: --record
+  // must be.
+  explicit RecordOptions(ArgumentParser& parser, const std::string& usual = {});
 
   // What was given, after the command has parsed its arguments; nothing: no recording is wanted.
-  // `usual`: the pattern where --every alone was given; empty: --record must be.
-  std::optional<RecordChoice> choice(const std::string& usual = {}) const;
+  std::optional<RecordChoice> choice() const;
 
  private:
   ArgumentParser& parser_;
+  const std::string usual_;
   std::string file_;
   std::string every_;
   std::string limit_;

@@ -6,6 +6,7 @@
 #include "format/size_text.h"
 #include "memprof/console/arguments.h"
 #include "memprof/console/failure.h"
+#include "memprof/console/shared_options.h"
 #include "memprof/io/profile_format.h"
 #include "memprof/run/python_program.h"
 #include "profile/text/units.h"
@@ -13,20 +14,33 @@
 namespace memprof::cli {
 namespace {
 
-bool takes_value(const std::string& argument) {
-  static const std::vector<std::string> kTaking = {"-r",         "--rate",     "-o",      "--output",
-                                                   "--record",   "--every",    "--limit", "--budget",
-                                                   "--min-rate", "--max-rate", "--memory"};
-  return std::find(kTaking.begin(), kTaking.end(), argument) != kTaking.end();
+HelpText help() {
+  return {
+      "memprof run [OPTIONS] [--] CMD ARG...\n"
+      "memprof run [OPTIONS] SCRIPT.py ARG... | -m MODULE ARG...",
+      R"(Runs CMD and writes a profile of its memory, and one for each process that it
+starts. There is a profile even if a process is killed. For example:
+
+  memprof run -o out.pb.gz -- sort /usr/share/dict/words
+  memprof report out.pb.gz
+)",
+      R"(The program keeps its input, output and exit status (128+N if signal N ended it);
+memprof writes messages to standard error. If a profile cannot be written, the
+status is 2 instead of 0. SCRIPT.py and -m MODULE run under python3 (that of the
+wheel, where memprof came with one).
+)",
+      R"(A process that allocates too little for a sample has no file. The processes'
+data lie in /dev/shm (or $MEMPROF_ARENA_DIR) while they run.
+)"};
 }
 
-size_t command_begin(const std::vector<std::string>& arguments) {
+size_t command_begin(const std::vector<std::string>& arguments, const ArgumentParser& parser) {
   size_t i = 0;
   while (i < arguments.size()) {
     const std::string& argument = arguments[i];
     // -m is Python's: the module and all that follows are the program.
     if (argument == "--" || argument == "-m" || argument.size() < 2 || argument[0] != '-') break;
-    i += takes_value(argument) ? 2 : 1;
+    i += parser.takes_value(argument) ? 2 : 1;
   }
   return std::min(i, arguments.size());
 }
@@ -67,31 +81,63 @@ uint64_t upper_bound_of_rate(const RunOptions& options) {
 }  // namespace
 
 RunOptions parse_run_options(const std::vector<std::string>& arguments) {
-  const size_t begin = command_begin(arguments);
-  const auto middle = arguments.begin() + static_cast<std::ptrdiff_t>(begin);
   RunOptions options;
-  ArgumentParser parser("run");
+  ArgumentParser parser("run", help());
+  using Shown = OptionText::Shown;
   std::string rate;
-  parser.add_option("-r,--rate", rate);
+  parser.add_option(
+      {"-r,--rate", "RATE",
+       "mean bytes between samples: 512k, 64k, 1M ...; 0 records every allocation; 8k at first without -r, "
+       "and more as bytes go by, up to 512k (docs/accuracy.md). Smaller is more exact and costs more",
+       Shown::kInBoth},
+      rate);
+  parser.add_option(
+      {"-o,--output", "PATH",
+       "the file to write, .pb.gz or .pb (memprof.%n.%p.pb.gz): %n is the program, %p its process id. %t is "
+       "the time in seconds since 1970, %% a percent sign. Where PATH has no %p, the files of other "
+       "processes get their id: out.1234.pb.gz",
+       Shown::kInBoth},
+      options.output);
+  add_force(parser, "PATH if it exists", options.force);
+  parser.add_flag(
+      {"--merge", "",
+       "one file for all processes (report --by process). Each stack is labelled with its process: --focus "
+       "NAME",
+       Shown::kInBoth},
+      options.merge);
+  parser.add_flag(
+      {"--no-follow", "",
+       "profile CMD only, not the processes that it starts. Also when it executes another program",
+       Shown::kInBoth});
+  RecordOptions record(parser, "memprof.%n.%p.series");
+  parser.add_flag(
+      {"--view", "", "then show the profile in the browser, until Ctrl-C (memprof view)", Shown::kInBoth},
+      options.view);
+  parser.add_flag(
+      {"--mmap", "",
+       "also record the memory that the program maps itself (mmap, sbrk), each mapping with its stack: a heap "
+       "apart (docs/mappings.md). Of Python programs also without it, where 4 MiB or more are in memory"},
+      options.mmap);
+  add_budget(parser,
+             "between --min-rate and --max-rate, from RATE on, or from a coarse one without -r, or with 512k",
+             options.budget);
   std::string min_rate;
   std::string max_rate;
   std::string memory;
-  parser.add_option("--memory", memory);
-  parser.add_option("--budget", options.budget);
-  parser.add_option("--min-rate", min_rate);
-  parser.add_option("--max-rate", max_rate);
-  parser.add_option("-o,--output", options.output);
-  parser.add_flag("--force", options.force);
-  parser.add_flag("--raw", options.raw);
-  parser.add_flag("--no-follow");
-  parser.add_flag("--merge", options.merge);
-  parser.add_flag("--no-python");
-  parser.add_flag("--no-inline-hooks");
-  parser.add_flag("--native-interpreter", options.native_interpreter);
-  parser.add_flag("--mmap", options.mmap);
-  parser.add_flag("--view", options.view);
-  RecordOptions record(parser);
-  parser.add_flag("--no-debuginfod");
+  parser.add_option({"--min-rate", "RATE", "the finest of --budget (16k)"}, min_rate);
+  parser.add_option({"--max-rate", "RATE", "the coarsest of --budget (64M)"}, max_rate);
+  parser.add_option({"--memory", "SIZE", "that the profiler's tables of a process stay within, like 32m"},
+                    memory);
+  add_raw(parser, options.raw);
+  parser.add_flag(
+      {"--no-python", "",
+       "leave the Python interpreter alone: objects of up to 512 bytes are not seen, and stacks have no "
+       "Python functions"});
+  add_native_interpreter(parser, options.native_interpreter);
+  add_no_inline_hooks(parser, "");
+  add_no_debuginfod(parser);
+  const size_t begin = command_begin(arguments, parser);
+  const auto middle = arguments.begin() + static_cast<std::ptrdiff_t>(begin);
   options.wants_help = parser.parse({arguments.begin(), middle});
   if (options.wants_help) return options;
   options.ask_servers = !parser.is_given("--no-debuginfod");
@@ -112,7 +158,7 @@ RunOptions parse_run_options(const std::vector<std::string>& arguments) {
     throw Failure("run: --min-rate " + profile::format_rate(lower_bound_of_rate(options)) +
                   " is more than --max-rate " + profile::format_rate(upper_bound_of_rate(options)));
   check_output(options.output);
-  options.record = record.choice("memprof.%n.%p.series");
+  options.record = record.choice();
   if (options.record) {
     options.record->force = options.force;
     options.record->ask_servers = options.ask_servers ? AskServers::kYes : AskServers::kNo;

@@ -27,16 +27,13 @@ profile::SourceRule rule(bool is_own, std::vector<std::string> roots, const std:
 
 }  // namespace
 
-const char kSourceRootHelp[] =
-    R"(  --source-root DIR
-                   show source files below DIR, whoever made the profile and
-                   whoever may read them; may be given several times. Needed for
-                   a profile that another user made or could have changed, or
-                   that comes from standard input (docs/security.md)
-)";
-
 SourceRootOption::SourceRootOption(ArgumentParser& parser) {
-  parser.add_repeated_option("--source-root", folders_);
+  parser.add_repeated_option(
+      {"--source-root", "DIR",
+       "show source files below DIR, whoever made the profile and whoever may read them; may be given several times. "
+       "Needed for a profile that another user made or could have changed, or that comes from standard input "
+       "(docs/security.md)"},
+      folders_);
 }
 
 std::vector<std::string> SourceRootOption::roots() const {

@@ -36,7 +36,4 @@ profile::SourceRule source_rule_of_file(const std::string& path, std::vector<std
 // The same of a process that runs.
 profile::SourceRule source_rule_of_process(const RunningProcess& process, std::vector<std::string> roots);
 
-// What --help says of it.
-extern const char kSourceRootHelp[];
-
 }  // namespace memprof::cli

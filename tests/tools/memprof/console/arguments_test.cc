@@ -22,24 +22,71 @@ std::string failure_of(F&& function) {
 }
 
 TEST(Arguments, ParsesOptionsAndPositionals) {
-  ArgumentParser parser("export");
+  ArgumentParser parser("export", {});
   std::string file;
   std::string output;
-  parser.add_option("FILE", file);
-  parser.add_option("-o", output);
+  parser.add_argument(file);
+  parser.add_option({"-o,--output", "OUT", "the file to write"}, output);
   EXPECT_FALSE(parser.parse({"-o", "-", "in.pb"}));
   EXPECT_EQ(file, "in.pb");
   EXPECT_EQ(output, "-");
 }
 
+TEST(Arguments, KnowsWhatTakesAValue) {
+  ArgumentParser parser("run", {});
+  std::string rate;
+  bool force = false;
+  parser.add_option({"-r,--rate", "RATE", "bytes"}, rate);
+  parser.add_flag({"--force", "", "replace it"}, force);
+  EXPECT_TRUE(parser.takes_value("-r"));
+  EXPECT_TRUE(parser.takes_value("--rate"));
+  for (const char* name : {"--force", "--rat", "", "-r,--rate"})
+    EXPECT_FALSE(parser.takes_value(name)) << name;
+  EXPECT_FALSE(parser.parse({"--rate", "5"}));
+  EXPECT_TRUE(parser.is_given("-r"));
+  EXPECT_FALSE(parser.is_given("--force"));
+}
+
+TEST(Arguments, HelpIsPrintedWhateverElseIsGiven) {
+  ArgumentParser parser("run", {"memprof run CMD", "Runs it ±.\n", "More.\n", ""});
+  for (const char* option : {"--help", "-h"}) {
+    testing::internal::CaptureStdout();
+    EXPECT_TRUE(parser.parse({"--wat", option}));
+    const std::string out = testing::internal::GetCapturedStdout();
+    EXPECT_EQ(out.find("usage: memprof run CMD\n\nRuns it "), 0u);
+    EXPECT_EQ(out.find("More.") != std::string::npos, option == std::string("--help"));
+  }
+  EXPECT_FALSE(parser.parse({"--", "--help"}));
+}
+
+int silent_command(const std::vector<std::string>& /*arguments*/) {
+  throw Failure("silent: is not here");
+}
+
+int talking_command(const std::vector<std::string>& arguments) {
+  ArgumentParser parser("talking", {"memprof talking", "Talks.\n", "", ""});
+  bool loud = false;
+  parser.add_flag({"--loud", "", "louder"}, loud);
+  return parser.parse(arguments) ? 0 : 1;
+}
+
+TEST(Arguments, ACommandDescribesItself) {
+  const auto description = describe_command(talking_command);
+  ASSERT_TRUE(description);
+  EXPECT_EQ(description->command, "talking");
+  ASSERT_EQ(description->options.size(), 1u);
+  EXPECT_EQ(description->options[0].text, "louder");
+  EXPECT_FALSE(describe_command(silent_command)) << "of a system that this build does not have";
+}
+
 TEST(Arguments, ErrorsAreOneLineThatNamesTheInput) {
   const auto parse = [](std::vector<std::string> arguments) {
     return failure_of([&] {
-      ArgumentParser parser("report");
+      ArgumentParser parser("report", {});
       std::string value;
       std::string file;
-      parser.add_option("FILE", file);
-      parser.add_option("-n", value);
+      parser.add_argument(file);
+      parser.add_option({"-n", "N", "rows"}, value);
       parser.parse(arguments);
     });
   };

@@ -11,7 +11,7 @@ namespace memprof::cli {
 namespace {
 
 ReaderChoice parsed(const std::vector<std::string>& arguments) {
-  ArgumentParser parser("x");
+  ArgumentParser parser("x", {});
   ReaderOptions options(parser);
   static_cast<void>(parser.parse(arguments));
   return options.choice();

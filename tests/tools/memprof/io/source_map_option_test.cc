@@ -13,7 +13,7 @@ namespace {
 using ::testing::HasSubstr;
 
 SourceMapChoice parsed(const std::vector<std::string>& arguments) {
-  ArgumentParser parser("report");
+  ArgumentParser parser("report", {});
   const SourceMapOption option(parser);
   parser.parse(arguments);
   return option.choice();

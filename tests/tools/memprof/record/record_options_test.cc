@@ -9,10 +9,10 @@ namespace memprof::cli {
 namespace {
 
 std::optional<RecordChoice> choice(const std::vector<std::string>& arguments, const std::string& usual = {}) {
-  ArgumentParser parser("live");
-  RecordOptions options(parser);
+  ArgumentParser parser("live", {});
+  RecordOptions options(parser, usual);
   parser.parse(arguments);
-  return options.choice(usual);
+  return options.choice();
 }
 
 std::string error(const std::vector<std::string>& arguments, const std::string& usual = {}) {

@@ -15,7 +15,7 @@ namespace {
 using ::testing::HasSubstr;
 
 std::vector<std::string> roots_of(const std::vector<std::string>& arguments) {
-  ArgumentParser parser("view");
+  ArgumentParser parser("view", {});
   const SourceRootOption option(parser);
   parser.parse(arguments);
   return option.roots();
