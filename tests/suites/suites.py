@@ -3,10 +3,10 @@
 """Runs the test suites of other projects without memprof and with it (modes.py), and compares them test by test.
 
 usage: suites.py FOLDER [SUITE...]      (./dev suites sets the environment; SUITE: cpython, sqlite, redis, node, programs,
-                                         python_programs, cpython=PYTHON, node=NODE, python_programs=PYTHON)
+                                         python_programs, seen_memory, cpython=PYTHON, node=NODE, python_programs=PYTHON)
        suites.py --self-test            plants differences, which must be found
 
-All but python_programs where none is named: its wheels take 6.5 GB.
+All but python_programs and seen_memory where none is named: the wheels of the one take 6.5 GB, the packages of the other 4 GB.
 
 cpython=PYTHON: with that interpreter, preloaded at rate 0 and 4k, its objects and stacks included.
 node: with the node in PATH; node=NODE: with that one. Preloaded at rate 0 and 4k, stacks and heap of JavaScript included.
@@ -30,7 +30,7 @@ import time
 import modes
 
 SUITES = ("cpython", "sqlite", "redis", "node", "programs")
-WHERE_NAMED = ("python_programs",)
+WHERE_NAMED = ("python_programs", "seen_memory")
 # Those that any interpreter can run, and which is taken where none is named; None: the suite's own.
 INTERPRETERS = {"cpython": None, "node": "node", "python_programs": "/usr/bin/python3"}
 REPEATS = 3

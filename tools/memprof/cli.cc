@@ -42,7 +42,7 @@ options:
 )";
 
 std::string whole_help() {
-  return kBeginning + "usage: memprof COMMAND [OPTIONS]\n\ncommands:\n" + about_commands() + kEnd;
+  return std::string(kBeginning) + "usage: memprof COMMAND [OPTIONS]\n\ncommands:\n" + about_commands() + kEnd;
 }
 
 int dispatch(const std::vector<std::string>& arguments) {

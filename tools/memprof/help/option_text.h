@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace memprof::cli {
@@ -14,11 +15,19 @@ struct OptionText {
     kNowhere  // taken, to say why it is not for this command
   };
 
+  OptionText(std::string names_of_it, std::string value_of_it, std::string what_it_does,
+             Shown where = Shown::kInHelp, std::string whose = {})
+      : names(std::move(names_of_it)),
+        value(std::move(value_of_it)),
+        text(std::move(what_it_does)),
+        shown(where),
+        home(std::move(whose)) {}
+
   std::string names;  // "--force", or "-o,--output": the first one is what errors and texts call it
   std::string value;  // what stands for its value, "PATH"; empty: it takes none
   std::string
-      text;  // what it does. "\n" begins a line; one that then begins with a space is not joined with others
-  Shown shown = Shown::kInHelp;
+      text;  // what it does.  "\n" begins a line; one that then begins with a space is not joined with others
+  Shown shown;
   std::string
       home;  // the command whose help has the text, where commands share it: others name the option only
 };
