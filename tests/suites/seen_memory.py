@@ -6,7 +6,8 @@ Of each program the largest profile is judged, that of the process that had the 
 
 same     output and status are those without memprof
 sum      what the report explains of the anonymous memory, by blocks, by what allocators keep, by kinds of mappings and by runtimes
-         whose heap it names, differs from it by at most 5 % or 2 MiB
+         whose heap it names, differs from it by at most 5 % or 2 MiB. Where it says that lists of free blocks were read in part,
+         the rest of the allocator's memory is explained
 owner    where malloc holds less than half of it, the report names the runtime or allocator
 row      the first row with a name is a function of the program or of its libraries, not a wrapper of malloc, where there are
          samples and the file has symbols; printed, for people judge it better
@@ -80,15 +81,19 @@ class Judged:
         resident = report["resident"]
         unseen = report.get("unseen_heap") or {}
         anonymous = sum(resident[f"{kind}_bytes"] for kind in ("heap", "runtime", "anonymous"))
-        unexplained = resident["unexplained_bytes"]
+        # Who keeps it is said, though not by a sum of its own.
+        in_heap = resident["unexplained_heap_bytes"]
+        in_mappings = resident["unexplained_bytes"] - in_heap
+        unexplained = (0 if not resident["complete"] and in_heap > 0 else in_heap) + (
+            0 if in_mappings > 0 and (unseen.get("owner") or resident["likely_runtime"]) else in_mappings)
         self.cells.update(rss=resident["rss_bytes"] / 2**20, anonymous=anonymous / 2**20, live=resident["live_bytes"] / 2**20,
                           runtime=resident["runtime_bytes"] / 2**20, other=resident["anonymous_bytes"] / 2**20, unexplained=unexplained / 2**20,
-                          owner=unseen.get("owner") or resident["runtime"])
+                          owner=unseen.get("owner") or resident["runtime"] or resident["likely_runtime"])
         if abs(unexplained) > max(LARGEST_SHARE * anonymous, LARGEST_BYTES):
             self.wrong.append(f"sum: {unexplained / 2**20:.1f} of {anonymous / 2**20:.1f} MiB of anonymous memory are not explained")
         if unseen and not (unseen.get("owner") or resident["runtime"]):
             self.wrong.append(f"owner: {unseen['bytes'] / 2**20:.1f} of {unseen['anonymous_bytes'] / 2**20:.1f} MiB are nobody's")
-        if self.owner and unseen and self.owner.lower() not in (unseen.get("owner", "") + resident["runtime"] + unseen.get("way_out", "")).lower():
+        if self.owner and unseen and self.owner.lower() not in (unseen.get("owner", "") + resident["runtime"] + resident["likely_runtime"]).lower():
             self.wrong.append(f"owner: {self.cells['owner']!r} for {self.owner}")
         row = next(iter(report["rows"]), None)
         self.cells["row"] = f"{row['name']} {os.path.basename(row['module'] or row['file'])}" if row else ""

@@ -66,22 +66,34 @@ const char* unknown_free(const ResidentMemory& m) {
                                                : "unknown";
 }
 
-std::string in_mappings(double size_bytes, bool has_mappings) {
-  return bytes(size_bytes) + (has_mappings
-                                  ? " in mappings without a sampled block: --mmap lists the program's own"
-                                  : " in mappings of unknown origin");
+// What is known of mappings that no part has.
+struct Mappings {
+  bool are_recorded;  // those of the program
+  std::string owner;  // whose heap they may be
+};
+
+std::string in_mappings(double size_bytes, const Mappings& mappings) {
+  const std::string text = bytes(size_bytes) + " in mappings ";
+  if (mappings.are_recorded) return text + "without a sampled block: --mmap lists the program's own";
+  return text + (mappings.owner.empty() ? "of unknown origin: memprof run --mmap shows who maps them"
+                                        : "that malloc does not have: " + mappings.owner + ", most likely");
+}
+
+// Lists of free blocks are read as long as it costs little.
+std::string in_allocator(const ResidentMemory& m, double size_bytes) {
+  return bytes(size_bytes) + " in the allocator's memory" +
+         ((m.state & kResidentFreeCut) != 0 ? ", whose lists of free blocks were read in part" : "");
 }
 
 // Why less than nothing is not explained.
-std::string reason_below_zero(const ResidentMemory& m, bool has_mappings) {
+std::string reason_below_zero(const ResidentMemory& m, const Mappings& mappings) {
   const double in_heap = m.unexplained_heap_bytes();
   const double elsewhere = m.unexplained_bytes() - in_heap;
   const double min = min_shown(m);
   const std::string estimate = fmt::format("the heap's estimate is {} above what there is", bytes(-in_heap));
   const bool is_elsewhere = elsewhere <= -min || elsewhere < in_heap;
-  if (!is_elsewhere)
-    return elsewhere >= min ? in_mappings(elsewhere, has_mappings) + "; " + estimate : estimate;
-  const std::string heap = in_heap >= min    ? bytes(in_heap) + " in the allocator's memory; "
+  if (!is_elsewhere) return elsewhere >= min ? in_mappings(elsewhere, mappings) + "; " + estimate : estimate;
+  const std::string heap = in_heap >= min    ? in_allocator(m, in_heap) + "; "
                            : in_heap <= -min ? estimate + "; "
                                              : "";
   return fmt::format(
@@ -90,26 +102,28 @@ std::string reason_below_zero(const ResidentMemory& m, bool has_mappings) {
 }
 
 // Below zero the reason stands in the same line.
-void add_unexplained(const ResidentMemory& m, bool has_mappings, SumLines* lines) {
+void add_unexplained(const ResidentMemory& m, const Mappings& known, SumLines* lines) {
   const double in_heap = m.unexplained_heap_bytes();
   const double elsewhere = m.unexplained_bytes() - in_heap;
   const double min = min_shown(m);
   const std::string text = "+ not explained " + bytes(m.unexplained_bytes());
-  const std::string mappings = in_mappings(elsewhere, has_mappings);
+  const std::string mappings = in_mappings(elsewhere, known);
   if (m.unexplained_bytes() < 0) {
-    lines->add(fmt::format("{} ({})", text, reason_below_zero(m, has_mappings)));
+    lines->add(fmt::format("{} ({})", text, reason_below_zero(m, known)));
     return;
   }
   lines->add(text);
   if (elsewhere <= -min || in_heap <= -min) {
     lines->add(fmt::format("({})", elsewhere <= -min
-                                       ? reason_below_zero(m, has_mappings)
+                                       ? reason_below_zero(m, known)
                                        : fmt::format("{}; the heap's estimate is {} above what there is",
                                                      mappings, bytes(-in_heap))));
   } else if (elsewhere >= min && in_heap >= min) {
-    lines->add(fmt::format("({} in the allocator's memory, {})", bytes(in_heap), mappings));
-  } else if (elsewhere >= min && has_mappings) {
+    lines->add(fmt::format("({}, {})", in_allocator(m, in_heap), mappings));
+  } else if (elsewhere >= min) {
     lines->add(fmt::format("({})", mappings));
+  } else if (in_heap >= min && (m.state & kResidentFreeCut) != 0) {
+    lines->add(fmt::format("({})", in_allocator(m, in_heap)));
   }
 }
 
@@ -183,7 +197,8 @@ std::string runtime_heap_name(const ResidentMemory& memory) {
   return {};
 }
 
-std::vector<std::string> resident_lines(const ResidentMemory& m, bool is_before_end, bool has_mappings) {
+std::vector<std::string> resident_lines(const ResidentMemory& m, bool is_before_end, bool has_mappings,
+                                        const std::string& owner) {
   if (!m.is_known()) return {};
   SumLines sum(fmt::format("{:<10} {} (RSS{}): live heap {}", "Resident:", bytes(m.total_bytes),
                            is_before_end ? " at the end" : "", bytes(m.live_bytes)));
@@ -199,7 +214,7 @@ std::vector<std::string> resident_lines(const ResidentMemory& m, bool is_before_
   for (const Part& part : other_parts(m, runtime)) {
     if (part.value != 0) sum.add(fmt::format("+ {} {}", part.name, bytes(part.value)));
   }
-  add_unexplained(m, has_mappings, &sum);
+  add_unexplained(m, {has_mappings, owner}, &sum);
   std::vector<std::string> lines = sum.take();
   std::string third = fmt::format(
       "           fragmentation {:.0f} %: of the allocators' {} in memory {} are not blocks of the program",
@@ -237,7 +252,7 @@ std::string resident_line(const ResidentMemory& m) {
     if (static_cast<double>(part.value) >= min) text += fmt::format(", {} {}", part.name, bytes(part.value));
   }
   text += ", not explained " + bytes(m.unexplained_bytes());
-  return text + (m.unexplained_bytes() < 0 ? ": " + reason_below_zero(m, false) : "") + ")";
+  return text + (m.unexplained_bytes() < 0 ? ": " + reason_below_zero(m, {false, {}}) : "") + ")";
 }
 
 }  // namespace memprof::profile

@@ -23,9 +23,10 @@ std::string runtime_heap_name(const ResidentMemory& memory);
 std::string counting_allocators(const ResidentMemory& memory);
 
 // None where nothing is known.  `is_before_end`: it is of when the end of the process began.  `has_mappings`: the
-// program's own mappings are known, and some are in memory.
+// program's own mappings are known, and some are in memory.  `owner`: whose heap mappings of unknown origin may be ("Ruby's
+// heap"); empty: unknown.
 std::vector<std::string> resident_lines(const ResidentMemory& memory, bool is_before_end,
-                                        bool has_mappings = false);
+                                        bool has_mappings = false, const std::string& owner = {});
 
 // What is known of RSS at the peak without a look at the mappings, which nobody takes just then: "resident then: files and
 // shared memory 9.1 MiB, heap 60.1 MiB, not split 49.0 MiB"; "": not even the files.  `free_bytes`: as allocators counted, 0:

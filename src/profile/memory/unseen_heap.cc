@@ -38,6 +38,8 @@ constexpr RuntimeHeap kRuntimeHeaps[] = {
     {"guile", "Guile's heap", "(gc-stats) says its size"},
     {"libHSrts", "Haskell's heap", "+RTS -hT profiles it"},
     {"ghc", "Haskell's heap", "+RTS -hT profiles it"},
+    {"libruby", "Ruby's heap", "ObjectSpace.dump_all lists its objects"},
+    {"ruby", "Ruby's heap", "ObjectSpace.dump_all lists its objects"},
     {"beam.smp", "Erlang's heap", "erlang:memory() says its parts"},
     {"clickhouse", "ClickHouse's allocator", "its table system.asynchronous_metrics has jemalloc's counts"},
     {"_chdb", "ClickHouse's allocator", ""},  // system.asynchronous_metrics is there in servers only
@@ -93,6 +95,18 @@ void set_owner(const ResidentMemory& resident, const std::vector<std::string>& f
   if (known->way_out[0] != '\0') unseen->way_out = known->way_out;
 }
 
+std::vector<std::string> files_of(const Profile& profile) {
+  std::vector<std::string> files{profile.program};
+  for (const Mapping& mapping : profile.mappings) files.push_back(mapping.path);
+  // GHC links its runtime into the program.
+  const auto begins_haskell = [](const Function& f) {
+    return f.name == "hs_main" || f.name == "hs_init_ghc";
+  };
+  if (std::any_of(profile.functions.begin(), profile.functions.end(), begins_haskell))
+    files.emplace_back("libHSrts");
+  return files;
+}
+
 }  // namespace
 
 const RuntimeHeap* runtime_heap_of(const std::vector<std::string>& files) {
@@ -143,16 +157,13 @@ UnseenHeap unseen_heap(const Profile& profile, const Accumulator& sum) {
   const auto has = [&](Metric metric) { return profile.has_metric[static_cast<size_t>(metric)]; };
   const double blocks =
       std::max(sum.estimate(Metric::kPeakSpace).high, sum.estimate(Metric::kInuseSpace).high);
-  std::vector<std::string> files{profile.program};
-  for (const Mapping& mapping : profile.mappings) files.push_back(mapping.path);
-  // GHC links its runtime into the program.
-  const auto begins_haskell = [](const Function& f) {
-    return f.name == "hs_main" || f.name == "hs_init_ghc";
-  };
-  if (std::any_of(profile.functions.begin(), profile.functions.end(), begins_haskell))
-    files.emplace_back("libHSrts");
-  return find_unseen_heap(profile, profile.resident, blocks + sum.value(Metric::kMappedResidentSpace), files,
-                          has(Metric::kMappedSpace), has(Metric::kJsSpace));
+  return find_unseen_heap(profile, profile.resident, blocks + sum.value(Metric::kMappedResidentSpace),
+                          files_of(profile), has(Metric::kMappedSpace), has(Metric::kJsSpace));
+}
+
+std::string likely_runtime_heap(const Profile& profile) {
+  const RuntimeHeap* const known = runtime_heap_of(files_of(profile));
+  return known != nullptr ? known->name : "";
 }
 
 std::string bypassing_text(uint64_t libraries) {

@@ -25,6 +25,10 @@ struct RuntimeHeap {
 // By the files of a process, the program first, as paths; nullptr: none is known.
 const RuntimeHeap* runtime_heap_of(const std::vector<std::string>& files);
 
+// Of the program, or of a library of it, whose objects may lie in mappings that nobody else is known to have; empty: none
+// is known.
+std::string likely_runtime_heap(const Profile& profile);
+
 struct UnseenHeap {
   uint64_t unseen_bytes = 0;     // 0: the profile tells of half of the next or more, or that is not known
   uint64_t anonymous_bytes = 0;  // at the end, or at the peak of the heap where that was more

@@ -48,18 +48,19 @@ constexpr std::string_view kWrappers[] = {
     // Mozilla's
     "moz_xmalloc", "moz_xcalloc", "moz_xrealloc", "moz_xstrdup", "moz_xstrndup", "moz_xmemdup",
     "moz_xmemalign", "moz_arena_malloc", "moz_arena_calloc", "moz_arena_realloc", "moz_arena_memalign",
-    // 7-Zip, NSPR, Mono's GLib, Mosquitto, Check, OCaml, PHP
+    // 7-Zip, NSPR, Mono's GLib, Mosquitto, Check, OCaml
     "MyAlloc", "MyRealloc", "MidAlloc", "BigAlloc", "PL_malloc*", "PL_calloc", "PL_realloc*", "PR_Malloc",
     "PR_Calloc", "PR_Realloc", "monoeg_malloc*", "monoeg_g_malloc*", "monoeg_calloc", "monoeg_realloc",
     "monoeg_g_realloc", "mosquitto__malloc", "mosquitto__calloc", "mosquitto__realloc", "mosquitto__strdup",
     "mosquitto_malloc", "mosquitto_calloc", "mosquitto_realloc", "mosquitto_strdup", "ck_malloc", "ck_calloc",
     "ck_realloc", "caml_stat_alloc*", "caml_stat_calloc*", "caml_stat_resize*", "caml_stat_strdup*",
-    // BIND, Perl, Tcl
+    // BIND, Perl, Tcl, PHP, SBCL, GHC
     "isc__mem_get*", "isc__mem_allocate*", "isc__mem_reget*", "isc__mem_reallocate*", "isc__mem_strdup",
     "isc__mem_strndup", "isc__mem_alloc_noctx", "isc__mempool_get", "Perl_safesysmalloc",
     "Perl_safesyscalloc", "Perl_safesysrealloc", "Tcl_Alloc", "Tcl_AttemptAlloc", "Tcl_Realloc",
     "Tcl_AttemptRealloc", "TclpAlloc", "TclpRealloc", "TclpSysAlloc", "TclpSysRealloc", "TclThreadAllocObj",
-    "__zend_malloc", "__zend_calloc", "__zend_realloc"};
+    "__zend_malloc", "__zend_calloc", "__zend_realloc", "successful_malloc", "stgMallocBytes",
+    "stgCallocBytes", "stgReallocBytes"};
 
 // What a program gives Rust's library to allocate with: `<X as core::alloc::global::GlobalAlloc>::alloc`.
 constexpr std::string_view kRustAllocators[] = {"core::alloc::global::GlobalAlloc", "core::alloc::Allocator"};

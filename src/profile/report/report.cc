@@ -290,6 +290,7 @@ Report header_of(const Profile& profile) {
   report.rate_bytes = profile.rate_bytes;
   report.resident = profile.resident;
   report.unseen_heap = unseen_heap(profile);
+  report.likely_runtime_heap = likely_runtime_heap(profile);
   if (profile.rates.size() > 1) report.rates = profile.rates;
   report.from_memprof = profile.from_memprof;
   static_cast<ProfileFacts&>(report) = static_cast<const ProfileFacts&>(profile);

@@ -101,6 +101,7 @@ struct Report : ProfileFacts {
   std::vector<std::string> unseen;  // some of the unseen by name: "nginx (pid 12) is statically linked ..."
   ResidentMemory resident;          // of the process when the profile was written; or nothing is known
   UnseenHeap unseen_heap;           // of the process
+  std::string likely_runtime_heap;  // whose heap mappings of unknown origin may be; empty: unknown
   Runtimes runtimes;                // as in profile/model/model.h
   std::optional<StackHealth> health;
   std::vector<const CutRuntime*> cut_runtimes;  // in the process, whether or not they cut a stack

@@ -142,7 +142,7 @@ Json calls(const Report& report, const ReportCalls& calls) {
   return json;
 }
 
-Json resident(const ResidentMemory& memory) {
+Json resident(const ResidentMemory& memory, const std::string& likely_runtime) {
   Json json;
   for (const ResidentField& field : kResidentFields) {
     if (field.json != nullptr) json[field.json] = memory.*field.member;
@@ -153,7 +153,9 @@ Json resident(const ResidentMemory& memory) {
   if ((memory.state & kResidentCounted) != 0)
     json["unexplained_by_count_bytes"] = json_rounded(memory.unexplained_by_count_bytes());
   json["runtime"] = runtime_heap_name(memory);
+  json["likely_runtime"] = likely_runtime;
   json["unexplained_bytes"] = json_rounded(memory.unexplained_bytes());
+  json["unexplained_heap_bytes"] = json_rounded(memory.unexplained_heap_bytes());
   json["fragmentation"] = memory.fragmentation();
   return json;
 }
@@ -173,7 +175,7 @@ std::string report_json(const Report& report) {
     }
   }
   add_facts(report, &json);
-  if (report.resident.is_known()) json["resident"] = resident(report.resident);
+  if (report.resident.is_known()) json["resident"] = resident(report.resident, report.likely_runtime_heap);
   if (const UnseenHeap& unseen = report.unseen_heap; unseen.is_known()) {
     json["unseen_heap"] = {{"bytes", unseen.unseen_bytes},
                            {"anonymous_bytes", unseen.anonymous_bytes},

@@ -38,7 +38,7 @@ TEST(ResidentText, PartsAddUp) {
       "           + free, kept by the allocator 12.0 MiB + files and static data 20.0 MiB + the JVM's heap "
       "15.0 MiB",
       "           + not explained 11.0 MiB (6.0 MiB in the allocator's memory, 5.0 MiB in mappings of unknown "
-      "origin)",
+      "origin: memprof run --mmap shows who maps them)",
       "           fragmentation 33 %: of the allocators' 60.0 MiB in memory 20.0 MiB are not blocks of the "
       "program"};
   EXPECT_EQ(expected, lines);
@@ -158,15 +158,41 @@ TEST(ResidentText, AnEstimateAboveWhatThereIsIsSaid) {
   for (const std::string& line : resident_lines(m, true)) text += line + "\n";
   EXPECT_THAT(text, HasSubstr("(RSS at the end)"));
   EXPECT_THAT(text, HasSubstr("at least 12.0 MiB"));
-  EXPECT_THAT(text,
-              HasSubstr("\n           + not explained -19.0 MiB (5.0 MiB in mappings of unknown origin; the "
-                        "heap's estimate is 24.0 MiB above what there is)\n"));
-  EXPECT_THAT(resident_line(m),
-              HasSubstr(", not explained -19.0 MiB: 5.0 MiB in mappings of unknown origin; the "
-                        "heap's estimate is 24.0 MiB above what there is)"));
+  EXPECT_THAT(
+      text,
+      HasSubstr(
+          "\n           + not explained -19.0 MiB (5.0 MiB in mappings of unknown origin: memprof run --mmap "
+          "shows who maps them; the "
+          "heap's estimate is 24.0 MiB above what there is)\n"));
+  EXPECT_THAT(
+      resident_line(m),
+      HasSubstr(", not explained -19.0 MiB: 5.0 MiB in mappings of unknown origin: memprof run --mmap shows "
+                "who maps them; the "
+                "heap's estimate is 24.0 MiB above what there is)"));
   EXPECT_THAT(text, HasSubstr("fragmentation 0 %"));
   EXPECT_THAT(text, HasSubstr("swapped out: 1.0 MiB\n"));
   EXPECT_THAT(text, HasSubstr("Not all mappings"));
+}
+
+TEST(ResidentText, WhoseTheRestIsIsSaidInTheSameLine) {
+  ResidentMemory m = memory();
+  const auto text_of = [](const ResidentMemory& of, const std::string& owner) {
+    std::string text;
+    for (const std::string& line : resident_lines(of, false, false, owner)) text += line + "\n";
+    return text;
+  };
+  EXPECT_THAT(text_of(m, ""),
+              HasSubstr("in mappings of unknown origin: memprof run --mmap shows who maps them)"));
+  EXPECT_THAT(text_of(m, "Ruby's heap"),
+              HasSubstr("in mappings that malloc does not have: Ruby's heap, most likely)"));
+  EXPECT_THAT(text_of(m, ""), Not(HasSubstr("in part")));
+  m.state |= kResidentFreeCut;
+  EXPECT_THAT(text_of(m, ""),
+              HasSubstr(" in the allocator's memory, whose lists of free blocks were read in part, "));
+  // No mappings: the reason stands alone.
+  m.total_bytes -= static_cast<uint64_t>(m.unexplained_bytes() - m.unexplained_heap_bytes());
+  EXPECT_THAT(text_of(m, ""),
+              HasSubstr(" in the allocator's memory, whose lists of free blocks were read in part)\n"));
 }
 
 TEST(ResidentText, MappingsThatAreListedAreOfKnownOrigin) {

@@ -149,6 +149,17 @@ TEST(UnseenHeap, AsText) {
       unseen_heap_text({48 * kMiB, 50 * kMiB, "", ""}));
 }
 
+TEST(UnseenHeap, WhoseMappingsMayBeIsKnownByTheProgramAndItsLibraries) {
+  Profile profile;
+  EXPECT_EQ("", likely_runtime_heap(profile));
+  profile.program = "app";
+  profile.mappings.emplace_back().path = "/usr/lib/x86_64-linux-gnu/libruby-3.1.so.3.1.2";
+  EXPECT_EQ("Ruby's heap", likely_runtime_heap(profile));
+  Profile haskell;
+  haskell.functions.emplace_back().name = "hs_main";
+  EXPECT_EQ("Haskell's heap", likely_runtime_heap(haskell));
+}
+
 TEST(UnseenHeap, OfAProfileByTheUpperEndOfItsEstimate) {
   report_fixture::Builder b(65536);
   b.stack({b.at("f")}, 1000, 100, 100);  // 6.3 MiB

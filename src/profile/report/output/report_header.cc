@@ -72,7 +72,10 @@ class Header {
     total("Allocated", Metric::kAllocSpace, Metric::kAllocObjects);
     if (report_.temporary_ns != 0) temporary();
     const bool has_mapped = has_mapped_in_memory(report_);
-    for (const auto& line : resident_lines(report_.resident, report_.is_before_end, has_mapped)) say(line);
+    for (const auto& line :
+         resident_lines(report_.resident, report_.is_before_end, has_mapped, report_.likely_runtime_heap)) {
+      say(line);
+    }
     for (const std::string& line : seen_memory_lines(report_)) say(line);
     if (!report_.heaps.empty() && report_.by != GroupBy::kHeap) heaps();
   }
