@@ -40,6 +40,7 @@ constexpr RuntimeHeap kRuntimeHeaps[] = {
     {"ghc", "Haskell's heap", "+RTS -hT profiles it"},
     {"libruby", "Ruby's heap", "ObjectSpace.dump_all lists its objects"},
     {"ruby", "Ruby's heap", "ObjectSpace.dump_all lists its objects"},
+    {"libgc.so", "the heap of the Boehm collector", "GC_dump() says its size"},
     {"beam.smp", "Erlang's heap", "erlang:memory() says its parts"},
     {"clickhouse", "ClickHouse's allocator", "its table system.asynchronous_metrics has jemalloc's counts"},
     {"_chdb", "ClickHouse's allocator", ""},  // system.asynchronous_metrics is there in servers only

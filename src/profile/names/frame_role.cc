@@ -45,6 +45,9 @@ constexpr std::string_view kWrappers[] = {
     "__rdl_realloc", "__rg_alloc", "__rg_alloc_zeroed", "__rg_realloc",
     // The JVM's, with parameters
     "os::malloc(*", "os::realloc(*", "os::strdup(*", "AllocateHeap(*", "ReallocateHeap(*",
+    // LLVM's, and how its vectors grow
+    "llvm::allocate_buffer(*", "llvm::safe_malloc(*", "llvm::safe_calloc(*", "llvm::safe_realloc(*",
+    "llvm::SmallVectorBase<*",
     // Mozilla's
     "moz_xmalloc", "moz_xcalloc", "moz_xrealloc", "moz_xstrdup", "moz_xstrndup", "moz_xmemdup",
     "moz_xmemalign", "moz_arena_malloc", "moz_arena_calloc", "moz_arena_realloc", "moz_arena_memalign",

@@ -33,9 +33,9 @@ FILES = {
     "work.m": "x = reshape(mod((1:2000000) * 7919, 65521), 2000, 1000); y = x' * x; c = num2cell(1:20000); printf('%d %d\\n', sum(diag(y)), numel(c));\n",
     "work.smt2": "(declare-fun f (Int) Int)\n" + "".join(
         f"(declare-const x{i} Int)\n(assert (and (> (f x{i}) {i}) (< x{i} {i + 50}) (distinct x{i} (f {i}))))\n" for i in range(400)) + "(check-sat)\n",
-    "work.v": "module top(input clk, input [31:0] a, b, output reg [63:0] y);\n  reg [63:0] s [0:15];\n  integer i;\n"
-              "  always @(posedge clk) begin\n    for (i = 0; i < 16; i = i + 1) s[i] <= s[i] * a + (b << i);\n"
-              "    y <= s[0] ^ s[3] ^ s[7] ^ (s[15] + a * b);\n  end\nendmodule\n",
+    "work.v": "module top(input clk, input [15:0] a, b, output reg [31:0] y);\n  reg [15:0] s [0:7];\n  integer i;\n"
+              "  always @(posedge clk) begin\n    for (i = 0; i < 8; i = i + 1) s[i] <= s[i] + (a ^ (b << i));\n"
+              "    y <= s[0] ^ s[3] ^ s[7] ^ (s[5] + a);\n  end\nendmodule\n",
     "work.cc": "#include <map>\n#include <string>\n#include <vector>\n#include <algorithm>\n#include <regex>\n"
                "int main(int n, char** v) { std::map<std::string, std::vector<int>> m; std::regex r(\"a+\");\n"
                "  for (int i = 0; i < n; ++i) m[v[i]].push_back(i); std::sort(m[\"a\"].begin(), m[\"a\"].end());\n"

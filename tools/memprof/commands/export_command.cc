@@ -81,8 +81,7 @@ std::optional<Options> parse(const std::vector<std::string>& arguments) {
       options.format);
   parser.add_option(
       {"--since", "OLD",
-       "only what was allocated since OLD, an earlier profile of the process. Increments, as services that "
-       "collect profiles want them; what is live, and the peak, are those of FILE",
+       "only what was allocated since OLD. OLD is an earlier profile of the process; increments, as services that collect profiles want them; what is live, and the peak, are those of FILE",
        Shown::kInBoth},
       options.since);
   std::string moment;

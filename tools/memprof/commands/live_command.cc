@@ -140,7 +140,7 @@ std::optional<Options> parse(const std::vector<std::string>& arguments) {
   parser.add_arguments(options.pids);
   parser.add_option(
       {"--name", "PROGRAM",
-       "the processes whose executable, or script, has this name: gunicorn, with all its workers",
+       "the processes whose executable, or script, has this name. Like gunicorn, with all its workers",
        Shown::kInBoth},
       options.name);
   add_whole_run(parser, options.whole_run);
@@ -160,12 +160,11 @@ std::optional<Options> parse(const std::vector<std::string>& arguments) {
        "show what of the live bytes is in memory (RSS) instead; each look then reads the pages of the process "
        "(docs/rss.md)"});
   add_rows(parser, "where it is printed, 20", rows);
-  parser.add_option({"--count", "N", "print the view so many times, also on a terminal", Shown::kInBoth},
+  parser.add_option({"--count", "N", "print the view so many times. Also on a terminal", Shown::kInBoth},
                     count);
   parser.add_option(
       {"-o,--output", "PATH",
-       "write the profile up to now instead (.pb.gz or .pb). %n is the program, %p its process id, %t the "
-       "time in seconds since 1970, %% a percent sign",
+       "write the profile up to now instead. A name in .pb.gz or .pb; %n is the program, %p its process id, %t the time in seconds since 1970, %% a percent sign",
        Shown::kInBoth},
       output);
   add_force(parser, "PATH or FILE if it exists", options.force);

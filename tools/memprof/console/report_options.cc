@@ -39,12 +39,10 @@ namespace {
 // What --help says of them is in that of `memprof report`.
 const OptionText kOptions[] = {
     {"--by", "WHAT",
-     "a row for each function (default), line, file, module, thread, process or heap. Threads go by the function that "
-     "they began with; a merged profile has several processes; heaps are what the program's own allocators report "
-     "(docs/own-allocators.md)",
+     "a row for each function (default), line, file or module. Or for each thread, by the function that it began with; process, of a merged profile; heap that the program's own allocators report (docs/own-allocators.md)",
      OptionText::Shown::kInBoth},
     {"--metric", "METRIC",
-     "what is shown: peak, live, alloc, temporary, resident, mapped or js.\n"
+     "peak, live, alloc, temporary, resident, mapped or js.\n"
      "  peak   bytes that were live when the heap was largest\n"
      "         (default for a program that ended by itself)\n"
      "  live   bytes that are live (default for others); if the\n"

@@ -45,7 +45,7 @@ void add_moment(ArgumentParser& parser, const std::string& usual, std::string& v
 
 void add_whole_run(ArgumentParser& parser, bool& value) {
   parser.add_flag(
-      {"--run", "", "also the other processes of its run (of memprof run), and those that start later",
+      {"--run", "", "also the other processes of its run. Those of memprof run that start later, too",
        Shown::kInBoth},
       value);
 }

@@ -41,16 +41,16 @@ RecordOptions::RecordOptions(ArgumentParser& parser, const std::string& usual)
     : parser_(parser), usual_(usual) {
   parser.add_option(
       {"--every", "TIME",
-       usual.empty() ? "time between two looks of --record: 10s (default), 500ms, 5m, 1h"
-                     : "also record what the processes hold while they run, each 10s, 500ms, 5m ...: memory "
-                       "over time (docs/series.md)",
+       usual.empty()
+           ? "time between two looks of --record (10s). Like 500ms, 5m, 1h"
+           : "also record what the processes hold while they run. Every 10s, 500ms, 5m ...: memory over time (docs/series.md)",
        OptionText::Shown::kInBoth},
       every_);
   parser.add_option(
       {"--record", "FILE.series",
-       usual.empty() ? "add a look to FILE every so often, until the process ends or Ctrl-C. `memprof report "
-                       "FILE` shows them (docs/series.md)"
-                     : "the file for it (" + usual + ")",
+       usual.empty()
+           ? "add a look to FILE every so often. Until the process ends or Ctrl-C; `memprof report FILE` shows them (docs/series.md)"
+           : "the file for it (" + usual + ")",
        usual.empty() ? OptionText::Shown::kInBoth : OptionText::Shown::kInHelp},
       file_);
   parser.add_option(

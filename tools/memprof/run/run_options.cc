@@ -111,7 +111,8 @@ RunOptions parse_run_options(const std::vector<std::string>& arguments) {
        Shown::kInBoth});
   RecordOptions record(parser, "memprof.%n.%p.series");
   parser.add_flag(
-      {"--view", "", "then show the profile in the browser, until Ctrl-C (memprof view)", Shown::kInBoth},
+      {"--view", "", "show the profile in the browser afterwards. As memprof view does, until Ctrl-C",
+       Shown::kInBoth},
       options.view);
   parser.add_flag(
       {"--mmap", "",

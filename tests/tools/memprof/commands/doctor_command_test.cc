@@ -44,7 +44,7 @@ TEST(DoctorCommand, WrongUse) {
            {{"99999999999999999999"}, "is not a process id"},
            {{"--"}, "no program given"},
            {{"--json"}, "unknown option '--json'"},
-           {{"1", "2"}, "'2' is an unexpected argument"}}) {
+           {{"1", "2"}, "unexpected argument '2'"}}) {
     const auto done = doctor(words);
     EXPECT_EQ(done.status, 2);
     EXPECT_EQ(done.out, "");
