@@ -17,6 +17,7 @@
 #include "memprof/commands/merge_command.h"
 #include "memprof/commands/report_command.h"
 #include "memprof/commands/run_command.h"
+#include "memprof/commands/ship_command.h"
 #include "memprof/commands/view_command.h"
 
 namespace memprof::cli {
@@ -98,6 +99,11 @@ const std::vector<Command>& commands() {
      "       memprof attach --stop PID",
      "memprof attach PID", "start memprof in a running process",
      "start memprof in a running process"},
+    {"ship", ship_command,
+     "memprof ship --to URL|DIR [--every TIME] [--label NAME=VALUE] [PID...]",
+     "memprof ship --to URL|DIR", "send profiles to Pyroscope or a folder",
+     "send what all processes of this machine allocate and hold to Pyroscope\n"
+     "or a folder, every minute"},
     {"list", list_command,
      "memprof list",
      "memprof list", "processes that have memprof in them",

@@ -44,7 +44,7 @@ void ArgumentParser::add_option(const std::string& names, std::vector<std::strin
 }
 
 void ArgumentParser::add_repeated_option(const std::string& name, std::vector<std::string>& values) {
-  parser_->app.add_option(name, values)->expected(1)->take_all();
+  parser_->app.add_option(name, values)->expected(1)->take_all()->allow_extra_args(false);
 }
 
 bool ArgumentParser::is_given(const std::string& name) const {
