@@ -233,7 +233,7 @@ class Ship(Base):
         server = self.server()
         process = self.begin()
         self.ship(server.url)
-        filler = spool / "looks" / "filler"
+        filler = spool / "filler"
         with filler.open("wb", buffering=0) as file:
             try:
                 while True:
