@@ -55,13 +55,17 @@ void Shipper::say_once(const std::string& problem) {
 
 void Shipper::look_at(const std::string& hash, const Group& group, int64_t time_ms) {
   profile::Merger merger(profile::Processes::kAddedUp);
+  Baseline before = spool_.baseline_of(hash);
   Baseline baseline;
   baseline.time_ms = time_ms;
   AllocTotals allocated;
   std::vector<std::string> ended;
   size_t seen = 0;
   for (ShippedProcess* process : group) {
-    StackTotals totals = spool_.totals_of(process->arena);
+    // One whose labels are others now has its baseline with those of before.
+    const auto known = before.processes.find(process->arena);
+    StackTotals totals =
+        known != before.processes.end() ? std::move(known->second) : spool_.totals_of(process->arena);
     const bool has_ended = !process->looks->is_there();
     std::optional<profile::Profile> profile;
     try {
@@ -88,7 +92,7 @@ void Shipper::look_at(const std::string& hash, const Group& group, int64_t time_
   }
   if (seen != 0) {
     profile::Profile profile = merger.take();
-    const int64_t last_ms = spool_.last_time(hash);
+    const int64_t last_ms = before.time_ms;
     profile.time_unix_ns = static_cast<uint64_t>(time_ms * kMsNs);
     profile.duration_ns =
         last_ms > 0 && last_ms < time_ms ? static_cast<uint64_t>((time_ms - last_ms) * kMsNs) : 0;

@@ -230,17 +230,16 @@ int64_t Spool::next_time(int64_t now_ms) {
 StackTotals Spool::totals_of(const std::string& arena) const {
   const auto where = where_.find(arena);
   if (where == where_.end()) return {};
-  const std::string path = baseline_path(where->second, newest_.at(where->second));
-  auto baseline = decode_baseline(content_of(path));
-  if (!baseline) throw profile::Error(path + ": is damaged");
-  return std::move(baseline->processes[arena]);
+  return std::move(baseline_of(where->second).processes[arena]);
 }
 
-int64_t Spool::last_time(const std::string& labels) const {
+Baseline Spool::baseline_of(const std::string& labels) const {
   const auto known = newest_.find(labels);
-  if (known == newest_.end()) return 0;
-  const auto baseline = decode_baseline(content_of(baseline_path(labels, known->second)));
-  return baseline ? baseline->time_ms : 0;
+  if (known == newest_.end()) return {};
+  const std::string path = baseline_path(labels, known->second);
+  auto baseline = decode_baseline(content_of(path));
+  if (!baseline) throw profile::Error(path + ": is damaged");
+  return std::move(*baseline);
 }
 
 size_t Spool::forget_but(const std::vector<std::string>& present) {

@@ -65,8 +65,8 @@ class Spool {
 
   // Empty: nothing is known of it.
   StackTotals totals_of(const std::string& arena) const;
-  // Of the last look with these labels; 0: there is none.
-  int64_t last_time(const std::string& labels) const;
+  // Of the last look with these labels; an empty one: there is none.
+  Baseline baseline_of(const std::string& labels) const;
   bool knows(const std::string& arena) const { return where_.count(arena) != 0; }
   // Those of which nothing is in `present` any more are forgotten.  Returns how many.
   size_t forget_but(const std::vector<std::string>& present);

@@ -49,7 +49,7 @@ TEST(Spool, KeepsLooksOverARestart) {
     EXPECT_EQ(spool.commit("l", baseline_of("a.arena", 100), look_with(100)).sequence, 1U);
     EXPECT_EQ(spool.commit("l", baseline_of("a.arena", 150), look_with(50)).sequence, 2U);
     EXPECT_EQ(spool.totals_of("a.arena").at(1).bytes, 150);
-    EXPECT_EQ(spool.last_time("l"), 150);
+    EXPECT_EQ(spool.baseline_of("l").time_ms, 150);
     spool.remove(1);
   }
   Spool spool(folder / "s", kRoom);
@@ -116,7 +116,7 @@ TEST(Spool, AProcessKeepsItsBaselineWhenItsLabelsChange) {
   EXPECT_EQ(spool.totals_of("a.arena").at(1).bytes, 120);
   EXPECT_EQ(spool.forget_but({"a.arena"}), 0U);
   EXPECT_EQ(spool.totals_of("a.arena").at(1).bytes, 120);
-  EXPECT_EQ(spool.last_time("old"), 0);
+  EXPECT_EQ(spool.baseline_of("old").time_ms, 0);
   EXPECT_EQ(spool.forget_but({}), 1U);
   EXPECT_FALSE(spool.knows("a.arena"));
 }
