@@ -2,6 +2,7 @@
 """`memprof ship`: what arrives is what `memprof report` says of the processes, to the byte, whatever the network does and
 whenever the shipper is killed; what is lost or sent again is counted. Against pyroscope_server.py; a real Pyroscope:
 tests/fleet."""
+import json
 import os
 import random
 import shutil
@@ -113,7 +114,7 @@ class Ship(Base):
                 self.ship([server.url, str(folder)], host)
         for host, processes in (("a", (first, second)), ("b", (third,))):
             truth = self.truth(*processes, host=host)
-            self.assertGreater(truth["alloc_space"], 10_000_000)
+            self.assertGreater(truth["alloc_space"], 2_000_000)
             self.assertEqual(server.totals(host=host, service_name="shop"), truth)
             # The same in the folder, by memprof itself.
             files = sorted((folder / "shop").glob(f"{host}.*.pb.gz"))
@@ -124,6 +125,10 @@ class Ship(Base):
             self.assertEqual(totals[-1]["inuse_space"]["value"], truth["inuse_space"])
             self.assertEqual(self.figures(host)["target_accepted_alloc_bytes_total"], truth["alloc_space"])
         self.assertEqual(len(server.stored), 8)
+        fleet = json.loads(self.memprof("fleet", folder, "--json").stdout)
+        self.assertEqual((fleet["looks"], fleet["hosts"], len(fleet["services"])), (8, 2, 1))
+        self.assertEqual(fleet["services"][0]["alloc_space"], sum(server.totals(host=host)["alloc_space"] for host in ("a", "b")))
+        self.assertIn("shop: ", self.memprof("fleet", folder).stdout.decode())
         labels, profile = next((dict(key[0]), profile) for key, profile in server.stored.items())
         self.assertEqual(labels, {"__name__": "memory", "__delta__": "false", "service_name": "shop", "host": "a",
                                   "program": os.path.basename(e2e.system_python())})

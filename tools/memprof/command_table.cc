@@ -11,6 +11,7 @@
 #include "memprof/commands/diff_command.h"
 #include "memprof/commands/doctor_command.h"
 #include "memprof/commands/export_command.h"
+#include "memprof/commands/fleet_command.h"
 #include "memprof/commands/leaks_command.h"
 #include "memprof/commands/list_command.h"
 #include "memprof/commands/live_command.h"
@@ -104,6 +105,11 @@ const std::vector<Command>& commands() {
      "memprof ship --to URL|DIR", "send profiles to Pyroscope or a folder",
      "send what all processes of this machine allocate and hold to Pyroscope\n"
      "or a folder, every minute"},
+    {"fleet", fleet_command,
+     "memprof fleet FOLDER|FILE... [--version-label NAME] [--json]",
+     "memprof fleet FOLDER", "what many hosts hold, which stand out",
+     "read what `memprof ship` wrote to a folder: sums by service, hosts\n"
+     "that stand out, growth by version"},
     {"list", list_command,
      "memprof list",
      "memprof list", "processes that have memprof in them",

@@ -13,6 +13,7 @@
 #include "memprof/ship/looks/alloc_totals.h"
 #include "memprof/ship/looks/shipped_profile.h"
 #include "profile/compare/merge.h"
+#include "profile/fleet/fleet.h"
 #include "profile/model/error.h"
 
 namespace memprof::cli {
@@ -98,7 +99,7 @@ void Shipper::look_at(const std::string& hash, const Group& group, int64_t time_
         last_ms > 0 && last_ms < time_ms ? static_cast<uint64_t>((time_ms - last_ms) * kMsNs) : 0;
     const Labels& labels = group.front()->labels;
     profile.comments = {
-        std::string(kLabelsComment) + Json(labels).dump(-1, ' ', false, Json::error_handler_t::replace),
+        std::string(profile::kLabelsComment) + Json(labels).dump(-1, ' ', false, Json::error_handler_t::replace),
         fmt::format("shipped by memprof: what was allocated is that since the look before; {} of {} "
                     "processes",
                     seen, group.size())};

@@ -11,9 +11,6 @@
 
 namespace memprof::cli {
 
-// Begins the comment that has the labels, as JSON.
-inline constexpr char kLabelsComment[] = "labels: ";
-
 // What Pyroscope takes by default: 16,000 samples, and 4 MiB before compression.
 struct ShippedLimits {
   size_t max_stacks = 15'000;
