@@ -60,12 +60,15 @@ class Pyroscope:
         self.url = f"http://127.0.0.1:{self.port}"
         rings = ["distributor.ring.store", "ring.store", "store-gateway.sharding-ring.store", "compactor.ring.store",
                  "query-scheduler.ring.store", "overrides-exporter.ring.store"]
+        addresses = ["ingester.lifecycler.addr", "query-frontend.instance-addr", "query-scheduler.ring.instance-addr",
+                     "distributor.ring.instance-addr", "compactor.ring.instance-addr",
+                     "store-gateway.sharding-ring.instance-addr", "overrides-exporter.ring.instance-addr"]
         self.log = (self.folder / "pyroscope.log").open("ab")
         self.process = subprocess.Popen(
             [program, f"-server.http-listen-port={self.port}", "-server.http-listen-address=127.0.0.1",
              f"-server.grpc-listen-port={grpc}", "-server.grpc-listen-address=127.0.0.1", "-storage.backend=filesystem",
              f"-storage.filesystem.dir={self.folder}/store", f"-pyroscopedb.data-path={self.folder}/data",
-             f"-memberlist.bind-port={gossip}", "-memberlist.bind-addr=127.0.0.1", "-ingester.lifecycler.addr=127.0.0.1",
+             f"-memberlist.bind-port={gossip}", "-memberlist.bind-addr=127.0.0.1", *(f"-{part}=127.0.0.1" for part in addresses),
              *(f"-{ring}=inmemory" for ring in rings)], stdout=self.log, stderr=self.log, cwd=self.folder)
 
     def wait(self):
