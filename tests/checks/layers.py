@@ -42,10 +42,10 @@ LADDERS = {
     "src/core": "sampling arena mappings tables rates counts reader engine hooks",
     "src/unwind": "lists tables walk",
     "src/platform/linux": "libc memory files modules process interpose programs execute imports inline_hooks stack",
-    "src/profile": "model significance names matching view text files foreign pprof formats lifetimes memory report live churn leaks compare gate series page symbolize",
+    "src/profile": "model significance names matching view text files foreign pprof formats lifetimes memory report live churn leaks compare gate series fleet page symbolize",
     "src/profile/symbolize": "files elf pe jit dwarf source_maps",
     "src/platform/linux/inline_hooks": "code",
-    "tools/memprof": "help console host io serve doctor attach record run live view check commands files_only",
+    "tools/memprof": "help console host io serve doctor attach record run live view check ship commands files_only",
     "tools/memprof/attach": "processor target thread calls",
 }
 
@@ -63,7 +63,7 @@ OS_HEADER = re.compile(
 # The command starts processes and asks the system of them (run, host), talks to a terminal, and opens files of others; names come from files,
 # a file is replaced as a whole or for its user alone, and a profile is read by descriptor: these use POSIX, never #ifdef. windows/ is a program of its own.
 POSIX_ALLOWED = """tools/memprof/windows tools/memprof/attach tools/memprof/host tools/memprof/files_only tools/memprof/run tools/memprof/console
-tools/memprof/io tools/memprof/serve/redirect_file.cc src/profile/symbolize src/profile/files src/profile/foreign/profile_bytes.cc
+tools/memprof/io tools/memprof/ship tools/memprof/serve/redirect_file.cc src/profile/symbolize src/profile/files src/profile/foreign/profile_bytes.cc
 ffi/node/native/library.cc""".split()
 # What is Linux's alone stands where a system's answers are; so does a path below /proc.
 LINUX = re.compile(r"(linux|asm)/|sys/(auxv|epoll|eventfd|fsuid|inotify|prctl|ptrace|sendfile|signalfd|syscall|sysinfo|sysmacros|timerfd|vfs|xattr)"

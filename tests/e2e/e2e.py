@@ -112,6 +112,7 @@ class Profile:
         self.types = [self._value_type(v) for k, v in fields if k == 1]
         self.period_type = [self._value_type(v) for k, v in fields if k == 11]
         self.period = sum(v for k, v in fields if k == 12)
+        self.time_ns = sum(v for k, v in fields if k == 9)
         self.comments = [self.strings[v] for k, v in fields if k == 13]
         self.default_type = self.strings[sum(v for k, v in fields if k == 14)]
         self.mappings = {}

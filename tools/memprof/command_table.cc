@@ -11,12 +11,14 @@
 #include "memprof/commands/diff_command.h"
 #include "memprof/commands/doctor_command.h"
 #include "memprof/commands/export_command.h"
+#include "memprof/commands/fleet_command.h"
 #include "memprof/commands/leaks_command.h"
 #include "memprof/commands/list_command.h"
 #include "memprof/commands/live_command.h"
 #include "memprof/commands/merge_command.h"
 #include "memprof/commands/report_command.h"
 #include "memprof/commands/run_command.h"
+#include "memprof/commands/ship_command.h"
 #include "memprof/commands/view_command.h"
 #include "memprof/help_commands.h"
 
@@ -75,6 +77,14 @@ const std::vector<Command>& commands() {
     {"attach", attach_command, true,
      "memprof attach PID", "start memprof in a running process",
      "start memprof in a running process"},
+    {"ship", ship_command, true,
+     "memprof ship --to URL|DIR", "send profiles to Pyroscope or a folder",
+     "send what all processes of this machine allocate and hold to Pyroscope\n"
+     "or a folder, every minute"},
+    {"fleet", fleet_command, true,
+     "memprof fleet FOLDER", "what many hosts hold, which stand out",
+     "read what `memprof ship` wrote to a folder: sums by service, hosts\n"
+     "that stand out, growth by version"},
     {"list", list_command, false,
      "memprof list", "processes that have memprof in them",
      "list processes that have memprof in them, and data of dead ones"},

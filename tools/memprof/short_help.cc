@@ -11,9 +11,7 @@ namespace {
 constexpr char kBeginning[] =
     "memprof shows which code holds a program's memory, and which code allocated it.\n\n";
 constexpr char kEnd[] = R"(
-Try:
-  memprof run -o out.pb.gz -- sort /usr/share/dict/words
-  memprof report out.pb.gz
+Try: memprof run -o out.pb.gz -- sort /etc/services; memprof report out.pb.gz
 
 memprof COMMAND -h explains a command, memprof COMMAND --help all its options.
 memprof --help lists all commands and their usage. memprof --version

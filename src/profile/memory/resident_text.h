@@ -23,7 +23,7 @@ std::string runtime_heap_name(const ResidentMemory& memory);
 std::string counting_allocators(const ResidentMemory& memory);
 
 // None where nothing is known.  `is_before_end`: it is of when the end of the process began.  `has_mappings`: the
-// program's own mappings are known, and some are in memory.  `owner`: whose heap mappings of unknown origin may be ("Ruby's
+// program's own mappings are known, and some are in memory.  `owner`: whose heap mappings of unknown origin may be ("Guile's
 // heap"); empty: unknown.
 std::vector<std::string> resident_lines(const ResidentMemory& memory, bool is_before_end,
                                         bool has_mappings = false, const std::string& owner = {});

@@ -9,6 +9,7 @@
 // Memory: in proportion to the different addresses of all profiles.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <set>
@@ -33,6 +34,9 @@ class SharedNames {
 
   // Names the locations of a profile that was added and that have none.
   void apply(Profile& profile) const;
+
+  // The different places that it knows: what it takes is in proportion to them.
+  size_t locations() const { return all_.locations.size(); }
 
  private:
   using File = std::tuple<std::string, std::string, uint64_t>;  // path, build id, offset in the file

@@ -62,7 +62,7 @@ TEST(Cli, UnknownWordsAreNamed) {
   EXPECT_EQ(
       err_of({"start"}).second,
       "memprof: unknown command 'start'; the commands are run, report, view, diff, check, churn, leaks, "
-      "merge, export, live, attach, list, clean, doctor, completion and manual (memprof --help)\n");
+      "merge, export, live, attach, ship, fleet, list, clean, doctor, completion and manual (memprof --help)\n");
   EXPECT_EQ(err_of({"--start"}).second.find("memprof: unknown option '--start'"), 0u);
 }
 

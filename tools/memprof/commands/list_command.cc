@@ -5,22 +5,18 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstdlib>
 #include <cstring>
 #include <ctime>
-#include <filesystem>
 #include <fstream>
 #include <set>
-#include <system_error>
 #include <tuple>
 
-#include "format/files/arena_name.h"
 #include "format/files/run_tally.h"
 #include "memprof/console/arguments.h"
 #include "memprof/console/console.h"
 #include "memprof/console/failure.h"
 #include "memprof/host/process/arena_files.h"
-#include "memprof/host/process/process_ids.h"
+#include "memprof/host/process/arena_folders.h"
 #include "memprof/host/process/running_process.h"
 #include "memprof/host/system/file_facts.h"
 #include "memprof/io/arena_profile.h"
@@ -33,8 +29,6 @@
 
 namespace memprof::cli {
 namespace {
-
-namespace fs = std::filesystem;
 
 HelpText list_help() {
   return {"memprof list",
@@ -76,26 +70,6 @@ struct Everything {
   std::set<uint32_t> others;              // users whose files are not ours to read
 };
 
-std::vector<std::string> places() {
-  std::vector<std::string> all;
-  const char* given = std::getenv(kArenaFolderVariable);
-  if (given != nullptr && *given != '\0') {
-    all.emplace_back(given);
-  } else {
-    all = {kSharedMemoryFolder, kLastArenaFolder};
-    const char* temporary = std::getenv("TMPDIR");
-    if (temporary != nullptr && *temporary == '/') all.emplace_back(temporary);
-  }
-  std::vector<std::string> places;
-  std::set<std::string> seen;
-  for (const std::string& place : all) {
-    std::error_code error;
-    const std::string real = fs::canonical(place, error);
-    if (!error && seen.insert(real).second) places.push_back(real);
-  }
-  return places;
-}
-
 void add_files(const std::string& folder, bool is_of_a_run, Everything* everything) {
   for (ArenaFile& file : find_arenas(folder)) {
     FileFacts facts;
@@ -114,18 +88,6 @@ void add_files(const std::string& folder, bool is_of_a_run, Everything* everythi
   }
 }
 
-// Of a run's folder: whether that memprof goes on.
-Owner owner_of_run(const ArenaFile& run) {
-  if (!is_same_namespace(run)) return Owner::kUnknown;
-  return program_of(run.pid) == program_of(own_process_id()) ? Owner::kLives : Owner::kIsGone;
-}
-
-// And no link to one, which would lead anywhere.
-bool is_own_folder(const std::string& path) {
-  FileFacts facts;
-  return read_file_facts(path, &facts) == 0 && facts.is_folder && may_change_of(facts.user_id);
-}
-
 // Those that run before those that may, and the dead last.
 int place_of(Owner owner) {
   return owner == Owner::kLives ? 0 : owner == Owner::kUnknown ? 1 : 2;
@@ -133,15 +95,11 @@ int place_of(Owner owner) {
 
 Everything find_everything() {
   Everything everything;
-  for (const std::string& place : places()) {
+  for (const std::string& place : arena_places()) {
     add_files(place, false, &everything);
-    std::error_code error;
-    for (fs::directory_iterator entry(place, error), end; !error && entry != end; entry.increment(error)) {
-      ArenaFile run;
-      if (!parse_run_folder(entry->path().filename(), &run) || !is_own_folder(entry->path())) continue;
-      const Owner owner = owner_of_run(run);
-      add_files(entry->path(), owner == Owner::kLives, &everything);
-      if (owner == Owner::kIsGone) everything.dead_folders.push_back(entry->path());
+    for (const RunFolder& run : run_folders(place)) {
+      add_files(run.path, run.owner == Owner::kLives, &everything);
+      if (run.owner == Owner::kIsGone) everything.dead_folders.push_back(run.path);
     }
   }
   std::sort(everything.files.begin(), everything.files.end(), [](const Found& a, const Found& b) {

@@ -66,7 +66,7 @@ void ArgumentParser::add_option(const OptionText& option, std::string& value) {
 
 void ArgumentParser::add_repeated_option(const OptionText& option, std::vector<std::string>& values) {
   describe(option);
-  parser_->app.add_option(option.names, values)->expected(1)->take_all();
+  parser_->app.add_option(option.names, values)->expected(1)->take_all()->allow_extra_args(false);
 }
 
 void ArgumentParser::add_argument(std::string& value) {

@@ -11,6 +11,7 @@
 #include "memprof/commands/list_command.h"
 #include "memprof/commands/live_command.h"
 #include "memprof/commands/run_command.h"
+#include "memprof/commands/ship_command.h"
 #include "memprof/console/failure.h"
 #include "memprof/host/process/arena_files.h"
 #include "memprof/host/process/memory_figures.h"
@@ -50,6 +51,10 @@ int live_command(const std::vector<std::string>& /*arguments*/) {
 
 int run_command(const std::vector<std::string>& /*arguments*/) {
   refuse("run");
+}
+
+int ship_command(const std::vector<std::string>& /*arguments*/) {
+  refuse("ship");
 }
 
 FinishedRun run_profiled(const RunOptions& options) {

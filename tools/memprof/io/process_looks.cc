@@ -31,7 +31,7 @@ ProcessLooks::ProcessLooks(RunningProcess process, AskServers ask_servers,
 }
 
 profile::Profile ProcessLooks::look(bool raw) {
-  return look_at(process_.arena, &resident_, raw);
+  return look_at(process_.arena, reads_resident_ ? &resident_ : nullptr, raw);
 }
 
 profile::Profile ProcessLooks::look_at_end() {

@@ -7,6 +7,7 @@
 
 #include <memory>
 #include <string>
+#include <utility>
 
 #include "memprof/host/process/running_process.h"
 #include "memprof/io/arena_profile.h"
@@ -31,6 +32,9 @@ class ProcessLooks {
 
   // From now on each look has what of its blocks is in memory.  Looks without it throw.
   void want_resident() { resident_.is_always = true; }
+  // From now on no look has that, which takes time.
+  void do_without_resident() { reads_resident_ = false; }
+  void use_names(std::shared_ptr<profile::SharedNames> names) { names_ = std::move(names); }
 
   // Whether the process is still what it was.
   bool is_there() const;
@@ -43,6 +47,7 @@ class ProcessLooks {
   KeptArena kept_;
   AskServers ask_servers_;
   ResidentReads resident_;
+  bool reads_resident_ = true;
   std::shared_ptr<profile::SharedNames> names_;
 };
 

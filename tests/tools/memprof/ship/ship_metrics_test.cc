@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "memprof/ship/ship_metrics.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/tools/memprof/process.h"
+
+namespace memprof::cli {
+namespace {
+
+TEST(ShipMetrics, EachTargetHasItsLine) {
+  LookCounts looks;
+  looks.looks = 3;
+  TargetFigures target;
+  target.name = "http://a\"b\\";
+  target.counts.accepted_bytes = 12345678901;
+  target.waiting = 2;
+  target.is_well = false;
+  const std::string text = metrics_text(looks, {target}, 100);
+  for (const char* line :
+       {"memprof_ship_looks_total 3\n", "memprof_ship_spool_bytes 100\n",
+        "# TYPE memprof_ship_target_waiting gauge\n",
+        "memprof_ship_target_waiting{target=\"http://a\\\"b\\\\\"} 2\n",
+        "memprof_ship_target_accepted_alloc_bytes_total{target=\"http://a\\\"b\\\\\"} 12345678901\n",
+        "memprof_ship_target_up{target=\"http://a\\\"b\\\\\"} 0\n"}) {
+    EXPECT_NE(text.find(line), std::string::npos) << line << text;
+  }
+}
+
+TEST(ShipMetrics, AFileThatCannotBeWrittenEndsNothing) {
+  const testing_tools::Folder folder;
+  const Spool spool(folder / "s", 1 << 20);
+  write_metrics(folder / "gone/a.prom", {}, {}, spool);
+  write_metrics(folder / "a.prom", {}, {}, spool);
+  write_metrics(folder / "a.prom", {}, {}, spool);
+  EXPECT_NE(testing_tools::read_file(folder / "a.prom").find("memprof_ship_looks_total 0\n"),
+            std::string::npos);
+}
+
+}  // namespace
+}  // namespace memprof::cli

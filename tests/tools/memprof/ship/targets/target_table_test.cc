@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "memprof/ship/targets/target.h"
+
+#include <gtest/gtest.h>
+
+#include "memprof/console/failure.h"
+#include "tests/tools/memprof/process.h"
+
+namespace memprof::cli {
+namespace {
+
+TEST(TargetTable, TheTextSaysWhichKind) {
+  const testing_tools::Folder folder;
+  EXPECT_EQ(make_target(folder.path(), {})->name(), std::filesystem::canonical(folder.path()));
+  for (const char* text : {"", "pyroscope", "ftp://a", "localhost:4040"}) {
+    EXPECT_THROW(make_target(text, {}), Failure) << text;
+  }
+  for (const TargetKind& kind : target_kinds()) EXPECT_NE(kind.what, nullptr);
+}
+
+}  // namespace
+}  // namespace memprof::cli

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "memprof/commands/fleet_command.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <filesystem>
+#include <system_error>
+
+#include "memprof/console/arguments.h"
+#include "memprof/console/console.h"
+#include "memprof/console/failure.h"
+#include "memprof/console/shared_options.h"
+#include "profile/fleet/fleet.h"
+#include "profile/fleet/fleet_report.h"
+#include "profile/model/error.h"
+#include "profile/pprof/pprof_reader.h"
+
+namespace memprof::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+HelpText help() {
+  return {"memprof fleet FOLDER|FILE... [OPTIONS]",
+          R"(Reads what `memprof ship --to /FOLDER` wrote, of any number of hosts: what each
+service holds, hosts that hold more in a function than the others of their service,
+and functions that hold more or less in a version than in the one before.
+)",
+          R"(The hosts are the measure of chance: what they differ by anyhow is not named. Of
+what is named at most 5 % are false alarms, on average. One file is in memory at a
+time. Files that are damaged, or that memprof ship did not write, are left out, and
+said.
+)",
+          ""};
+}
+
+constexpr char kEnd[] = ".pb.gz";
+constexpr size_t kMaxNamed = 5;
+
+bool is_profile(const std::string& path) {
+  constexpr size_t kLength = sizeof(kEnd) - 1;
+  return path.size() > kLength && path.compare(path.size() - kLength, kLength, kEnd) == 0;
+}
+
+std::vector<std::string> files_of(const std::vector<std::string>& given) {
+  std::vector<std::string> files;
+  for (const std::string& path : given) {
+    std::error_code error;
+    if (!fs::exists(path, error)) {
+      throw Failure(path + ": cannot read it: " + error_text(error ? error.value() : ENOENT));
+    }
+    if (!fs::is_directory(path, error)) {
+      files.push_back(path);
+      continue;
+    }
+    for (fs::recursive_directory_iterator entry(path, error), end; !error && entry != end;
+         entry.increment(error)) {
+      if (is_profile(entry->path())) files.push_back(entry->path());
+    }
+    if (error) throw Failure(path + ": cannot read it: " + error_text(error.value()));
+  }
+  std::sort(files.begin(), files.end());
+  files.erase(std::unique(files.begin(), files.end()), files.end());
+  return files;
+}
+
+}  // namespace
+
+int fleet_command(const std::vector<std::string>& arguments) {
+  ArgumentParser parser("fleet", help());
+  std::vector<std::string> given;
+  std::string version_label = "service_version";
+  std::string rows_text;
+  bool is_json = false;
+  parser.add_arguments(given);
+  parser.add_option({"--version-label", "NAME", "the label that says the version (service_version)",
+                     OptionText::Shown::kInBoth},
+                    version_label);
+  add_rows(parser, "of each kind, 20", rows_text);
+  parser.add_flag({"--json", "", "all of them, as JSON", OptionText::Shown::kInBoth}, is_json);
+  if (parser.parse(arguments)) return 0;
+  if (given.empty()) throw Failure("fleet: no folder given; usage: memprof fleet FOLDER");
+  constexpr size_t kUsualRows = 20;
+  const size_t rows = parser.is_given("-n") ? parse_count("-n", rows_text) : kUsualRows;
+  profile::Fleet fleet(version_label);
+  size_t taken = 0;
+  size_t left_out = 0;
+  const auto leave_out = [&](const std::string& why) {
+    if (left_out++ < kMaxNamed) complain("left out: " + why);
+  };
+  for (const std::string& path : files_of(given)) {
+    try {
+      if (fleet.add(profile::read_pprof_file(path))) {
+        ++taken;
+      } else {
+        leave_out(path + ": has no labels: memprof ship did not write it");
+      }
+    } catch (const profile::Error& error) {
+      leave_out(error.what());
+    }
+  }
+  if (left_out > kMaxNamed) complain("left out: " + std::to_string(left_out - kMaxNamed) + " more");
+  if (taken == 0) throw Failure("fleet: " + given.front() + ": there is no profile of memprof ship");
+  const profile::FleetResult result = fleet.result();
+  print(is_json ? profile::fleet_json(result) : profile::fleet_text(result, rows));
+  return 0;
+}
+
+}  // namespace memprof::cli

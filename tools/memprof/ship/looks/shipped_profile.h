@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+// A profile as it is shipped: with the frames that reports show, and small enough for services.
+//
+// Threads: no state.
+#pragma once
+
+#include <cstddef>
+#include <string>
+
+#include "profile/model/model.h"
+
+namespace memprof::cli {
+
+// What Pyroscope takes by default: 16,000 samples, and 4 MiB before compression.
+struct ShippedLimits {
+  size_t max_stacks = 15'000;
+  size_t max_bytes = size_t{7} << 19;  // 3.5 MiB
+};
+
+struct ShippedProfile {
+  std::string pprof;  // gzip
+  size_t folded_stacks =
+      0;  // small ones that are one stack, "(small stacks)", so that sums stay what they are
+};
+
+// The frames of a report; names as pprof has them.
+profile::Profile shipped_view(profile::Profile profile);
+
+ShippedProfile write_shipped(profile::Profile profile, const ShippedLimits& limits = {});
+
+}  // namespace memprof::cli

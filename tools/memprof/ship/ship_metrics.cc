@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "memprof/ship/ship_metrics.h"
+
+#include <fmt/format.h>
+
+#include "memprof/console/console.h"
+#include "profile/files/atomic_file.h"
+#include "profile/model/error.h"
+
+namespace memprof::cli {
+namespace {
+
+std::string escaped(const std::string& text) {
+  std::string out;
+  for (const char c : text) {
+    if (c == '"' || c == '\\') out += '\\';
+    out += c == '\n' ? ' ' : c;
+  }
+  return out;
+}
+
+struct TargetMetric {
+  const char* name;
+  const char* kind;
+  const char* help;
+  double (*of)(const TargetFigures& target);
+};
+
+// clang-format off
+const TargetMetric kTargetMetrics[] = {
+  {"accepted_total", "counter", "Looks that the target took.", [](const TargetFigures& t) { return static_cast<double>(t.counts.accepted); }},
+  {"accepted_alloc_bytes_total", "counter", "Allocated bytes in them.", [](const TargetFigures& t) { return static_cast<double>(t.counts.accepted_bytes); }},
+  {"repeats_total", "counter", "Looks sent again that the target may have had.", [](const TargetFigures& t) { return static_cast<double>(t.counts.repeats); }},
+  {"retries_total", "counter", "Attempts that failed and are made again.", [](const TargetFigures& t) { return static_cast<double>(t.counts.retries); }},
+  {"refused_total", "counter", "Looks dropped because the target will never take them.", [](const TargetFigures& t) { return static_cast<double>(t.counts.refused); }},
+  {"refused_alloc_bytes_total", "counter", "Allocated bytes in them.", [](const TargetFigures& t) { return static_cast<double>(t.counts.refused_bytes); }},
+  {"expired_total", "counter", "Looks dropped because they waited too long.", [](const TargetFigures& t) { return static_cast<double>(t.counts.expired); }},
+  {"expired_alloc_bytes_total", "counter", "Allocated bytes in them.", [](const TargetFigures& t) { return static_cast<double>(t.counts.expired_bytes); }},
+  {"damaged_total", "counter", "Looks dropped because their file was damaged.", [](const TargetFigures& t) { return static_cast<double>(t.counts.damaged); }},
+  {"waiting", "gauge", "Looks that wait for the target.", [](const TargetFigures& t) { return static_cast<double>(t.waiting); }},
+  {"up", "gauge", "1: the target took the last look.", [](const TargetFigures& t) { return t.is_well ? 1.0 : 0.0; }},
+};
+// clang-format on
+
+void add(std::string* text, const char* name, const char* kind, const char* help, double value) {
+  *text += fmt::format("# HELP memprof_ship_{0} {2}\n# TYPE memprof_ship_{0} {1}\nmemprof_ship_{0} {3:.0f}\n",
+                       name, kind, help, value);
+}
+
+}  // namespace
+
+std::string metrics_text(const LookCounts& looks, const std::vector<TargetFigures>& targets,
+                         uint64_t spool_bytes) {
+  std::string text;
+  add(&text, "looks_total", "counter", "Looks put into the spool.", static_cast<double>(looks.looks));
+  add(&text, "delayed_total", "counter", "Looks delayed because the spool had no room.",
+      static_cast<double>(looks.delayed));
+  add(&text, "unreadable_total", "counter", "Looks at processes that could not be read.",
+      static_cast<double>(looks.unreadable));
+  add(&text, "lost_ends_total", "counter", "Processes whose last allocations were not seen.",
+      static_cast<double>(looks.lost_ends));
+  add(&text, "small_stacks_total", "counter", "Stacks sent as (small stacks).",
+      static_cast<double>(looks.small_stacks));
+  add(&text, "processes", "gauge", "Processes of the last look.", static_cast<double>(looks.processes));
+  add(&text, "spool_bytes", "gauge", "Bytes that wait in the spool.", static_cast<double>(spool_bytes));
+  for (const TargetMetric& metric : kTargetMetrics) {
+    text += fmt::format("# HELP memprof_ship_target_{0} {1}\n# TYPE memprof_ship_target_{0} {2}\n",
+                        metric.name, metric.help, metric.kind);
+    for (const TargetFigures& target : targets) {
+      text += fmt::format("memprof_ship_target_{}{{target=\"{}\"}} {:.0f}\n", metric.name,
+                          escaped(target.name), metric.of(target));
+    }
+  }
+  return text;
+}
+
+void write_metrics(const std::string& path, const LookCounts& looks,
+                   const std::vector<TargetFigures>& targets, const Spool& spool) {
+  try {
+    profile::write_file_atomically(path, metrics_text(looks, targets, spool.bytes()),
+                                   profile::IfExists::kReplace);
+  } catch (const profile::Error& error) {
+    complain(std::string("ship: --metrics: ") + error.what());
+  }
+}
+
+}  // namespace memprof::cli

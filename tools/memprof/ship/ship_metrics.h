@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the shipper counts of itself, in the text form of Prometheus, for the collector of text files that node_exporter
+// has.
+//
+// Threads: no state.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "memprof/ship/shipper.h"
+#include "memprof/ship/spool/target_state.h"
+
+namespace memprof::cli {
+
+struct TargetFigures {
+  std::string name;
+  ShipCounts counts;
+  size_t waiting = 0;
+  bool is_well = true;  // the last look was taken
+};
+
+std::string metrics_text(const LookCounts& looks, const std::vector<TargetFigures>& targets,
+                         uint64_t spool_bytes);
+
+// As a whole; where it cannot be written, that is said, and the shipper goes on.
+void write_metrics(const std::string& path, const LookCounts& looks,
+                   const std::vector<TargetFigures>& targets, const Spool& spool);
+
+}  // namespace memprof::cli

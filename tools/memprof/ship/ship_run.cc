@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "memprof/ship/ship_run.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <csignal>
+#include <cstdlib>
+#include <memory>
+#include <utility>
+
+#include "memprof/console/console.h"
+#include "memprof/console/failure.h"
+#include "memprof/host/process/arena_folders.h"
+#include "memprof/ship/looks/shipped_profile.h"
+#include "memprof/ship/sender.h"
+#include "memprof/ship/ship_metrics.h"
+#include "memprof/ship/shipper.h"
+#include "memprof/ship/stop_signals.h"
+#include "profile/model/error.h"
+#include "profile/model/estimate.h"
+#include "profile/text/units.h"
+
+namespace memprof::cli {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr double kFindSeconds = 1;   // new processes are looked for so often
+constexpr double kEndSeconds = 10;   // for what waits, at the end
+constexpr double kLastSeconds = 60;  // the same after --count looks
+
+// Two shippers would ship all processes twice.
+std::unique_ptr<PageFile> only_one_here(const std::string& spool) {
+  const std::vector<std::string> places = arena_places();
+  if (places.empty()) return nullptr;
+  auto lock = std::make_unique<PageFile>(fmt::format("{}/memprof-ship-{}.lock", places.front(), geteuid()));
+  if (!lock->lock()) {
+    throw Failure(
+        "ship: another memprof ship (" + lock->read() +
+        ") ships the processes of this user already; end it, or name processes: memprof ship PID...");
+  }
+  static_cast<void>(lock->write(fmt::format("process {}, spool {}", getpid(), spool)));
+  return lock;
+}
+
+// The senders of all targets, and what none of them needs any more.
+class Senders {
+ public:
+  Senders(const ShipOptions& options, Spool& spool) : spool_(spool) {
+    TargetOptions network = options.network;
+    network.spool_id = spool.id();
+    const auto& waiting = spool.waiting();
+    // A target that is new gets what waits: nobody knows for whom else.
+    const uint64_t newest = waiting.empty() ? spool.newest() : waiting.front().sequence - 1;
+    for (const std::string& target : options.targets) {
+      auto made = make_target(target, network);
+      for (const auto& other : all_) {
+        if (other->name() == made->name()) throw Failure("--to: " + target + " is given twice");
+      }
+      all_.push_back(std::make_unique<Sender>(std::move(made), spool, newest, options.spool_age_ms,
+                                              [this](uint64_t sequence) { done(sequence); }));
+    }
+    for (const QueuedLook& look : waiting) add(look);
+  }
+
+  void start() {
+    for (auto& sender : all_) {
+      if (!sender->start()) throw Failure("ship: the system gives no thread (ulimit -u, ulimit -v)", 1);
+    }
+  }
+
+  void add(const QueuedLook& look) {
+    bool is_wanted = false;
+    for (auto& sender : all_) is_wanted |= sender->add(look);
+    if (!is_wanted) spool_.remove(look.sequence);
+  }
+
+  // Those that wait at the end.
+  size_t finish(double seconds) {
+    const auto end = Clock::now() + std::chrono::duration<double>(seconds);
+    size_t waiting = 0;
+    for (auto& sender : all_) {
+      sender->finish(std::chrono::duration<double>(end - Clock::now()).count());
+      waiting += sender->waiting();
+    }
+    return waiting;
+  }
+
+  std::vector<TargetFigures> figures() {
+    std::vector<TargetFigures> figures;
+    for (auto& sender : all_) {
+      figures.push_back({sender->name(), sender->counts(), sender->waiting(), sender->problem().empty()});
+    }
+    return figures;
+  }
+
+ private:
+  void done(uint64_t sequence) {
+    const bool is_with_all = std::all_of(
+        all_.begin(), all_.end(), [&](const auto& sender) { return sender->sequence_done() >= sequence; });
+    if (is_with_all) spool_.remove(sequence);
+  }
+
+  Spool& spool_;
+  std::vector<std::unique_ptr<Sender>> all_;
+};
+
+void say_end(const Shipper& shipper, Senders& senders, size_t waiting, const std::string& spool) {
+  const LookCounts& looks = shipper.counts();
+  complain(fmt::format("shipped {} looks of the last {} processes{}", looks.looks, looks.processes,
+                       looks.delayed != 0 ? fmt::format("; {} were delayed", looks.delayed) : ""));
+  for (const TargetFigures& target : senders.figures()) {
+    const ShipCounts& counts = target.counts;
+    complain(fmt::format("{}: accepted {} ({} repeats), refused {}, too old {}, damaged {}; {} wait",
+                         target.name, counts.accepted, counts.repeats, counts.refused, counts.expired,
+                         counts.damaged, target.waiting));
+  }
+  if (waiting != 0)
+    complain("what waits is in " + shell_word(spool) + ", and is sent by the next memprof ship");
+}
+
+}  // namespace
+
+int ship(const ShipOptions& options) {
+  std::unique_ptr<PageFile> lock;
+  if (options.only.empty()) lock = only_one_here(options.spool);
+  std::signal(SIGPIPE, SIG_IGN);
+  StopSignals signals;
+  Spool spool(options.spool, options.spool_bytes);
+  Senders senders(options, spool);
+  ShippedProcesses processes(options.labels, options.only, options.sees_containers);
+  Shipper shipper(processes, spool, [&](const QueuedLook& look) { senders.add(look); });
+  senders.start();
+  std::string names;
+  for (const TargetFigures& target : senders.figures()) names += (names.empty() ? "" : ", ") + target.name;
+  complain(fmt::format(
+      "ship: a look every {} to {}, by way of {}{}", profile::format_duration_ns(options.every_s * 1e9),
+      names, options.spool,
+      spool.waiting().empty() ? "" : fmt::format("; {} looks wait there", spool.waiting().size())));
+  const auto every =
+      std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(options.every_s));
+  auto next = Clock::now();
+  size_t rounds = 0;
+  bool is_over = false;
+  while (!is_over) {
+    shipper.look();
+    ++rounds;
+    if (!options.metrics_file.empty())
+      write_metrics(options.metrics_file, shipper.counts(), senders.figures(), spool);
+    if ((options.count && rounds >= *options.count) || processes.is_over()) break;
+    next = std::max(next + every, Clock::now());
+    while (!is_over && Clock::now() < next) {
+      const double left = std::chrono::duration<double>(next - Clock::now()).count();
+      is_over = signals.wait(std::min(left, kFindSeconds));
+      processes.find();
+    }
+    if (is_over) shipper.look();
+  }
+  const size_t waiting = senders.finish(options.count || processes.is_over() ? kLastSeconds : kEndSeconds);
+  if (!options.metrics_file.empty())
+    write_metrics(options.metrics_file, shipper.counts(), senders.figures(), spool);
+  say_end(shipper, senders, waiting, options.spool);
+  return options.count && waiting != 0 ? 1 : 0;
+}
+
+std::string ship_plan(const ShipOptions& options) {
+  for (const std::string& target : options.targets) make_target(target, options.network);
+  ShippedProcesses processes(options.labels, options.only, options.sees_containers);
+  processes.find();
+  std::string text;
+  for (auto& [arena, process] : processes.all()) {
+    const RunningProcess& running = process.looks->process();
+    try {
+      profile::Profile profile = process.looks->look(false);
+      const double held = profile::estimated_total(profile, profile::Metric::kInuseSpace);
+      const size_t stacks = profile.stacks.size();
+      const ShippedProfile shipped = write_shipped(shipped_view(std::move(profile)));
+      text += fmt::format("{} ({}): holds {}, {} stacks, {} a look: {}\n", running.program, running.pid,
+                          profile::format_bytes(held), stacks,
+                          profile::format_bytes(static_cast<double>(shipped.pprof.size())),
+                          label_text(process.labels));
+    } catch (const profile::Error& error) {
+      text += fmt::format("{} ({}): {}\n", running.program, running.pid, error.what());
+    }
+  }
+  if (text.empty()) text = "no process that has memprof in it, and that this user may read, runs here\n";
+  return text;
+}
+
+std::string usual_spool() {
+  if (geteuid() == 0) return "/var/lib/memprof/ship";
+  const char* state = std::getenv("XDG_STATE_HOME");
+  if (state != nullptr && *state == '/') return std::string(state) + "/memprof/ship";
+  const char* home = std::getenv("HOME");
+  if (home == nullptr || *home != '/') throw Failure("ship: HOME is not set; give a folder with --spool");
+  return std::string(home) + "/.local/state/memprof/ship";
+}
+
+std::string host_name() {
+  char name[256] = "";
+  if (gethostname(name, sizeof(name) - 1) != 0 || *name == '\0') return "unknown";
+  return name;
+}
+
+}  // namespace memprof::cli

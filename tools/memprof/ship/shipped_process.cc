@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "memprof/ship/shipped_process.h"
+
+#include <iterator>
+#include <utility>
+
+#include "memprof/console/failure.h"
+#include "memprof/host/process/arena_folders.h"
+#include "memprof/host/process/process_facts.h"
+#include "memprof/host/process/process_ids.h"
+#include "memprof/host/system/file_facts.h"
+
+namespace memprof::cli {
+namespace {
+
+constexpr char kServiceVariable[] = "OTEL_SERVICE_NAME";
+constexpr size_t kMaxNames = 300'000;  // some 100 MB
+
+// What a pod's description gives to its containers by the downward interface, as is usual.
+const std::map<std::string, const char*> kUsualVariables = {
+    {"k8s_pod_name", "POD_NAME"}, {"k8s_namespace_name", "POD_NAMESPACE"}, {"k8s_node_name", "NODE_NAME"}};
+
+std::string name_of(const std::string& path) {
+  return path.substr(path.rfind('/') + 1);
+}
+
+bool is_of_others(const std::string& path) {
+  FileFacts facts;
+  return read_file_facts(path, &facts) != 0 || !facts.is_file || !may_change_of(facts.user_id);
+}
+
+}  // namespace
+
+Labels labels_of(const RunningProcess& process, const std::map<std::string, std::string>& environment,
+                 const LabelRules& rules) {
+  Labels labels = rules.fixed;
+  const auto add = [&](const std::string& name, const std::string& text) {
+    const std::string value = bounded_label_value(text);
+    if (!value.empty() && labels.size() < kMaxLabels) labels.emplace(name, value);
+  };
+  const auto add_variable = [&](const std::string& name, const std::string& variable) {
+    const auto found = environment.find(variable);
+    if (found != environment.end()) add(name, found->second);
+  };
+  for (const auto& [name, variable] : rules.from_environment) add_variable(name, variable);
+  add_variable(kServiceLabel, kServiceVariable);
+  const std::string program = process.program.empty() ? "unknown" : process.program;
+  add(kServiceLabel, program);
+  add("program", program);
+  if (rules.has_pid) add("pid", std::to_string(process.pid));
+  for (const auto& [name, variable] : kUsualVariables) add_variable(name, variable);
+  return labels;
+}
+
+ShippedProcesses::ShippedProcesses(LabelRules rules, std::vector<RunningProcess> only, bool sees_containers)
+    : rules_(std::move(rules)),
+      is_chosen_(!only.empty()),
+      sees_containers_(sees_containers),
+      names_(std::make_shared<profile::SharedNames>()) {
+  for (RunningProcess& process : only) {
+    const std::string name = name_of(process.arena);
+    add(std::move(process), name);
+  }
+}
+
+std::vector<ArenaFile> ShippedProcesses::arenas() {
+  std::vector<ArenaFile> files;
+  for (const std::string& place : arena_places()) {
+    for (ArenaFile& file : find_arenas(place)) files.push_back(std::move(file));
+    for (const RunFolder& run : run_folders(place)) {
+      for (ArenaFile& file : find_arenas(run.path)) files.push_back(std::move(file));
+    }
+  }
+  return files;
+}
+
+void ShippedProcesses::find() {
+  if (is_chosen_) return;
+  std::set<std::string> there;
+  for (const ArenaFile& file : arenas()) {
+    const std::string name = name_of(file.path);
+    there.insert(name);
+    if (all_.count(name) == 0 && not_ours_.count(name) == 0) look_at(file, name);
+  }
+  for (auto known = not_ours_.begin(); known != not_ours_.end();) {
+    known = there.count(*known) != 0 ? std::next(known) : not_ours_.erase(known);
+  }
+  if (sees_containers_) find_in_containers();
+}
+
+void ShippedProcesses::find_in_containers() {
+  constexpr auto kAgain = std::chrono::seconds(30);
+  if (std::chrono::steady_clock::now() >= next_all_) {
+    looked_at_.clear();
+    next_all_ = std::chrono::steady_clock::now() + kAgain;
+  }
+  std::set<uint64_t> there;
+  for (const uint64_t pid : all_processes()) {
+    there.insert(pid);
+    if (!looked_at_.insert(pid).second || !has_other_root(pid)) continue;
+    try {
+      RunningProcess process = find_process(std::to_string(pid));
+      const std::string name = name_of(process.arena);
+      if (all_.count(name) == 0) add(std::move(process), name);
+    } catch (const Failure&) {
+      continue;  // it has no arena, or may not be looked at
+    }
+  }
+  for (auto known = looked_at_.begin(); known != looked_at_.end();) {
+    known = there.count(*known) != 0 ? std::next(known) : looked_at_.erase(known);
+  }
+}
+
+std::vector<std::string> ShippedProcesses::names_there() const {
+  std::vector<std::string> names;
+  if (is_chosen_) return names;
+  for (const ArenaFile& file : arenas()) names.push_back(name_of(file.path));
+  for (const auto& [name, process] : all_) names.push_back(name);  // those in containers
+  return names;
+}
+
+void ShippedProcesses::look_at(const ArenaFile& file, const std::string& name) {
+  if (is_of_others(file.path) || owner_of(file) != Owner::kLives) {
+    not_ours_.insert(name);
+    return;
+  }
+  if (!is_begun(file.path)) return;  // the next time
+  try {
+    RunningProcess process = find_process(std::to_string(file.pid));
+    if (name_of(process.arena) == name) add(std::move(process), name);
+  } catch (const Failure&) {
+    return;  // it has ended meanwhile
+  }
+}
+
+void ShippedProcesses::add(RunningProcess process, const std::string& name) {
+  ShippedProcess shipped;
+  shipped.arena = name;
+  shipped.labels = labels_of(process, read_process_facts(process.pid).environment, rules_);
+  shipped.looks = std::make_unique<ProcessLooks>(std::move(process), AskServers::kNo, names_);
+  shipped.looks->do_without_resident();
+  all_.emplace(name, std::move(shipped));
+}
+
+void ShippedProcesses::remove(const std::string& arena) {
+  not_ours_.insert(arena);
+  all_.erase(arena);
+}
+
+void ShippedProcesses::bound_names() {
+  if (names_->locations() < kMaxNames) return;
+  names_ = std::make_shared<profile::SharedNames>();
+  for (auto& [arena, process] : all_) process.looks->use_names(names_);
+}
+
+}  // namespace memprof::cli

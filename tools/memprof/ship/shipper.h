@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+// Takes looks at processes, makes one profile of those with the same labels, and puts it into the spool.
+//
+// Threads: one command's own.
+// Failure: what one process does not show is left out and counted; a look that the spool has no room for is delayed: the
+// next one has what was allocated since the last that it took.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "memprof/ship/shipped_process.h"
+#include "memprof/ship/spool/spool.h"
+
+namespace memprof::cli {
+
+// Since the shipper began.
+struct LookCounts {
+  uint64_t looks = 0;         // that are in the spool, or were
+  uint64_t delayed = 0;       // for want of room
+  uint64_t unreadable = 0;    // looks at a process that could not be read
+  uint64_t lost_ends = 0;     // processes whose last allocations nobody saw
+  uint64_t small_stacks = 0;  // that are in "(small stacks)"
+  size_t processes = 0;       // of the last round
+};
+
+class Shipper {
+ public:
+  // `queue`: takes each look that is in the spool.
+  Shipper(ShippedProcesses& processes, Spool& spool, std::function<void(const QueuedLook&)> queue);
+
+  // A look at all processes.
+  void look();
+
+  const LookCounts& counts() const { return counts_; }
+
+ private:
+  using Group = std::vector<ShippedProcess*>;
+
+  void look_at(const std::string& hash, const Group& group, int64_t time_ms);
+  void say_once(const std::string& problem);
+
+  ShippedProcesses& processes_;
+  Spool& spool_;
+  const std::function<void(const QueuedLook&)> queue_;
+  LookCounts counts_;
+  bool has_forgotten_ = false;  // what ended while no shipper ran
+  std::string problem_;
+};
+
+// Milliseconds since 1970.
+int64_t time_now_ms();
+
+}  // namespace memprof::cli

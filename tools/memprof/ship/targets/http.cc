@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "memprof/ship/targets/http.h"
+
+#ifdef MEMPROF_HAS_CURL
+#include <curl/curl.h>
+
+#include <algorithm>
+#include <mutex>
+
+namespace memprof::cli {
+namespace {
+
+constexpr size_t kMaxAnswerBytes = 4096;
+
+void start_once() {
+  static std::once_flag once;
+  std::call_once(once, [] { curl_global_init(CURL_GLOBAL_DEFAULT); });
+}
+
+size_t keep(const char* data, size_t size, size_t count, void* to) {
+  auto* const body = static_cast<std::string*>(to);
+  const size_t bytes = size * count;
+  body->append(data, std::min(bytes, kMaxAnswerBytes - std::min(kMaxAnswerBytes, body->size())));
+  return bytes;
+}
+
+// Before the request went out nothing can have arrived.
+bool is_before_sending(CURLcode code) {
+  return code == CURLE_COULDNT_CONNECT || code == CURLE_COULDNT_RESOLVE_HOST ||
+         code == CURLE_COULDNT_RESOLVE_PROXY || code == CURLE_SSL_CONNECT_ERROR ||
+         code == CURLE_PEER_FAILED_VERIFICATION || code == CURLE_SSL_CACERT_BADFILE ||
+         code == CURLE_URL_MALFORMAT || code == CURLE_UNSUPPORTED_PROTOCOL;
+}
+
+}  // namespace
+
+struct Http::Handle {
+  Handle() : curl((start_once(), curl_easy_init())) {}
+  ~Handle() { curl_easy_cleanup(curl); }
+  Handle(const Handle&) = delete;
+  Handle& operator=(const Handle&) = delete;
+
+  CURL* const curl;
+};
+
+Http::Http() : handle_(std::make_unique<Handle>()) {}
+
+Http::~Http() = default;
+
+HttpAnswer Http::post(const HttpRequest& request) {
+  HttpAnswer answer;
+  CURL* const curl = handle_->curl;
+  if (curl == nullptr) {
+    answer.error = "libcurl cannot start";
+    return answer;
+  }
+  curl_easy_reset(curl);  // keeps connections
+  char text[CURL_ERROR_SIZE] = "";
+  curl_slist* headers = nullptr;
+  for (const std::string& header : request.headers) headers = curl_slist_append(headers, header.c_str());
+  headers = curl_slist_append(headers, "Expect:");
+  curl_easy_setopt(curl, CURLOPT_ERRORBUFFER, text);
+  curl_easy_setopt(curl, CURLOPT_URL, request.url.c_str());
+  curl_easy_setopt(curl, CURLOPT_PROTOCOLS_STR, "http,https");
+  curl_easy_setopt(curl, CURLOPT_POSTFIELDS, request.body.data());
+  curl_easy_setopt(curl, CURLOPT_POSTFIELDSIZE_LARGE, static_cast<curl_off_t>(request.body.size()));
+  curl_easy_setopt(curl, CURLOPT_HTTPHEADER, headers);
+  curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, keep);
+  curl_easy_setopt(curl, CURLOPT_WRITEDATA, &answer.body);
+  curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L);
+  curl_easy_setopt(curl, CURLOPT_TIMEOUT, request.seconds);
+  curl_easy_setopt(curl, CURLOPT_CONNECTTIMEOUT, std::min(request.seconds, 10L));
+  curl_easy_setopt(curl, CURLOPT_USERAGENT, "memprof/" MEMPROF_VERSION);
+  if (!request.user_password.empty()) {
+    curl_easy_setopt(curl, CURLOPT_HTTPAUTH, static_cast<long>(CURLAUTH_BASIC));
+    curl_easy_setopt(curl, CURLOPT_USERPWD, request.user_password.c_str());
+  }
+  if (!request.ca_file.empty()) curl_easy_setopt(curl, CURLOPT_CAINFO, request.ca_file.c_str());
+  const CURLcode code = curl_easy_perform(curl);
+  curl_slist_free_all(headers);
+  curl_easy_setopt(curl, CURLOPT_ERRORBUFFER, nullptr);
+  if (code != CURLE_OK) {
+    answer.error = *text != '\0' ? text : curl_easy_strerror(code);
+    answer.was_sent = !is_before_sending(code);
+    answer.body.clear();
+    return answer;
+  }
+  answer.was_sent = true;
+  long status = 0;
+  curl_off_t retry_after = 0;
+  curl_easy_getinfo(curl, CURLINFO_RESPONSE_CODE, &status);
+  curl_easy_getinfo(curl, CURLINFO_RETRY_AFTER, &retry_after);
+  answer.status = static_cast<int>(status);
+  if (retry_after > 0) answer.retry_after_seconds = static_cast<double>(retry_after);
+  return answer;
+}
+
+std::string why_no_http() {
+  return "";
+}
+
+}  // namespace memprof::cli
+
+#else
+
+namespace memprof::cli {
+
+struct Http::Handle {};
+
+Http::Http() = default;
+
+Http::~Http() = default;
+
+HttpAnswer Http::post(const HttpRequest& /*request*/) {
+  HttpAnswer answer;
+  answer.error = why_no_http();
+  return answer;
+}
+
+std::string why_no_http() {
+  return "this memprof was built without libcurl; build it with libcurl4-openssl-dev, or ship to a folder";
+}
+
+}  // namespace memprof::cli
+
+#endif

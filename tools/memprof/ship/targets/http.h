@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+// A request over HTTP, by libcurl: TLS, proxies (http_proxy, https_proxy, no_proxy), connections that stay open.
+//
+// Threads: an object is one thread's.
+// Failure: an answer with status 0 and an error.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace memprof::cli {
+
+struct HttpRequest {
+  std::string url;
+  std::string body;
+  std::vector<std::string> headers;  // "Name: value"
+  std::string user_password;         // "NAME:PASSWORD"; empty: none
+  std::string ca_file;               // empty: the system's
+  long seconds = 30;                 // for all of it
+};
+
+struct HttpAnswer {
+  int status = 0;  // 0: there is none
+  std::string error;
+  bool was_sent = false;  // the request may have arrived
+  std::string body;       // at most 4 KiB of it
+  std::optional<double> retry_after_seconds;
+};
+
+class Http {
+ public:
+  Http();
+  ~Http();
+  Http(const Http&) = delete;
+  Http& operator=(const Http&) = delete;
+
+  HttpAnswer post(const HttpRequest& request);
+
+ private:
+  struct Handle;
+  std::unique_ptr<Handle> handle_;
+};
+
+// Why this build cannot; empty: it can.
+std::string why_no_http();
+
+}  // namespace memprof::cli

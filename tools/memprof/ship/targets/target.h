@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+// Where looks are sent to.  A new kind is a file in targets/ and a line of the table.
+//
+// Threads: an object is one thread's at a time.
+// Failure: making one throws Failure for what is wrong with what the user gave.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "memprof/ship/spool/spool.h"
+
+namespace memprof::cli {
+
+// What became of a look.
+struct Sent {
+  enum class End {
+    kAccepted,
+    kWasThere,  // accepted before
+    kRefused,   // never to be taken
+    kLater,     // try again
+  };
+  End end = End::kLater;
+  std::string why;                     // if it was not accepted
+  std::optional<double> wait_seconds;  // as the target asked for
+  bool may_be_there = false;           // kLater: the target may have taken it
+};
+
+class Target {
+ public:
+  Target() = default;
+  virtual ~Target() = default;
+  Target(const Target&) = delete;
+  Target& operator=(const Target&) = delete;
+
+  // For messages and labels: without passwords.
+  virtual std::string name() const = 0;
+  // `is_last`: the shipper ends and waits for no slow target.
+  virtual Sent send(const Look& look, bool is_last) = 0;
+};
+
+// How targets behind a network are reached.
+struct TargetOptions {
+  std::string token_file;     // a bearer token
+  std::string password_file;  // NAME:PASSWORD
+  std::string ca_file;
+  std::string spool_id;
+};
+
+struct TargetKind {
+  const char* what;  // in --help, as "http://HOST:PORT     Pyroscope"
+  bool (*is)(const std::string& text);
+  std::unique_ptr<Target> (*make)(const std::string& text, const TargetOptions& options);
+};
+
+const std::vector<TargetKind>& target_kinds();
+
+// Throws Failure where no kind knows the text.
+std::unique_ptr<Target> make_target(const std::string& text, const TargetOptions& options);
+
+}  // namespace memprof::cli
