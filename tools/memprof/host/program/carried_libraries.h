@@ -29,7 +29,7 @@ struct Carried {
   size_t count;
 };
 
-// Bound by the linker: nothing (carried_nothing.cc), or what one_file/carried.cc has.
+// Bound by the linker: nothing (carried_nothing.cc), or what tools/memprof/one_file/carried.cc has.
 const Carried& carried_by_this_command();
 
 // A folder `name` in `parent`, which has to be there.
