@@ -69,8 +69,9 @@ class OneFile(unittest.TestCase):
 
     def test_a_folder_that_will_not_do_is_named(self):
         root = self.root("/proc")
-        said = root.run("/memprof", "doctor", "--", "/holds", status=None, MEMPROF_CACHE_DIR="/nowhere")
-        self.assertIn("libmemprof.so", said)
+        said = root.run("/memprof", "run", "-o", "/out/x.pb.gz", "--", "/holds", status=None, MEMPROF_CACHE_DIR="/nowhere")
+        self.assertIn("MEMPROF_CACHE_DIR: /nowhere: No such file or directory; name a folder", said)
+        self.assertFalse((root.path / "out/x.pb.gz").exists())
 
     def test_one_of_another_version_beside_it_is_not_taken(self):
         root = self.root("/proc", "/tmp")

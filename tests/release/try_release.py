@@ -19,6 +19,9 @@ import time
 import roots
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "tests/ports"))
+import ports  # noqa: E402, pylint: disable=wrong-import-position
+
 FOLDER = ROOT / "build/dist"
 DISTRIBUTIONS = ("bullseye", "bookworm", "trixie", "sid")
 MIRROR = os.environ.get("MEMPROF_MIRROR", "http://deb.debian.org/debian")
@@ -40,10 +43,14 @@ def base_of(name):
 
 
 def programs():
-    """The program that is profiled, for glibc 2.17 and for musl (static programs of zig's musl are not profiled: dynamic)."""
+    """The program that is profiled, for glibc 2.17 and, where there is musl-gcc, for musl."""
     source = pathlib.Path(__file__).parent / "programs/holds.c"
     glibc = FOLDER / "holds"
-    subprocess.run([FOLDER / "compilers-x86_64/bin/cc", "-g", "-O1", "-o", glibc, source], check=True)
+    zig, why = ports.zig()
+    if zig is None:
+        raise AssertionError(why)
+    cache = {f"ZIG_{kind}_CACHE_DIR": str(ports.FOLDER / "cache") for kind in ("GLOBAL", "LOCAL")}
+    subprocess.run([zig, "cc", "-target", "x86_64-linux-gnu.2.17", "-g", "-O1", "-o", glibc, source], env={**os.environ, **cache}, check=True)
     musl = None
     if shutil.which("musl-gcc"):
         musl = FOLDER / "holds-musl"

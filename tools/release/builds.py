@@ -63,14 +63,13 @@ def libraries(processor, jobs, epoch):
     zig, why = ports.zig()
     if zig is None:
         raise ReleaseError(why)
-    compilers = FOLDER / f"compilers-{processor}"
-    run([ROOT / "ffi/python/release/make_compilers", compilers / "bin", zig, f"{processor}-linux-gnu.{GLIBC}"], FOLDER / "compilers.log", epoch)
-    glibc = build(f"glibc-{processor}", ["--toolchain", ROOT / "cmake/toolchains/zig.cmake", f"-DMEMPROF_DEPENDENCIES={compilers}",
-                                         f"-DMEMPROF_PROCESSOR={processor}", "-DMEMPROF_ENGINE_ONLY=ON", "-DCMAKE_INSTALL_LIBDIR=lib"],
+    # One toolchain for both: that of the wheel builds a whole C++ library first, which nothing here is linked with.
+    options = ["--toolchain", ROOT / "cmake/toolchains/musl.cmake", f"-DMEMPROF_ZIG={zig}", f"-DMEMPROF_PROCESSOR={processor}",
+               "-DMEMPROF_ENGINE_ONLY=ON", "-DCMAKE_INSTALL_LIBDIR=lib"]
+    glibc = build(f"glibc-{processor}", [*options, f"-DMEMPROF_ZIG_TARGET={processor}-linux-gnu.{GLIBC}"],
                   ["memprof_shared", "memprof_static", "memprof_engine"], jobs, epoch)
     needs_glibc(glibc / "lib/libmemprof.so", GLIBC)
-    musl = build(f"musl-{processor}", ["--toolchain", ROOT / "cmake/toolchains/musl.cmake", f"-DMEMPROF_ZIG={zig}",
-                                       f"-DMEMPROF_PROCESSOR={processor}", "-DMEMPROF_ENGINE_ONLY=ON"], ["memprof_shared"], jobs, epoch)
+    musl = build(f"musl-{processor}", options, ["memprof_shared"], jobs, epoch)
     return glibc, musl
 
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """What is inside of a release, part by part: the CycloneDX bill of materials, and the licenses."""
+import datetime
 import json
 import re
 import shutil
@@ -39,18 +40,16 @@ def debian_packages():
                               text=True, check=False)
         if done.returncode != 0:
             raise builds.ReleaseError(f"{package} is not installed: a release is made on Debian, with what ./dev release installs")
-        version, depends = done.stdout.split("|")
+        version, depends = done.stdout.split("|", 1)
         if package == "libboost-dev":  # which stands for one of the version's name
             version = re.search(r"libboost([0-9.]+)-dev", depends).group(1)
         yield name, package, version, license_name, where
 
 
-def zydis():
-    """The two that third_party/ holds: name, version."""
-    folder = builds.ROOT / "third_party/zydis"
-    text = (folder / "include/Zydis/Defines.h").read_text() + "".join(path.read_text() for path in folder.glob("include/Zydis/*.h"))
-    found = re.search(r"ZYDIS_VERSION\s+0x([0-9A-F]{4})([0-9A-F]{4})", text)
-    return ".".join(str(int(part, 16)) for part in found.groups()) if found else None
+def vendored():
+    """The versions of what third_party/ holds, as its CMakeLists.txt says."""
+    text = (builds.ROOT / "third_party/CMakeLists.txt").read_text()
+    return {name.lower(): version for name, version in re.findall(r"\b(Zydis|Zycore) ([0-9]+\.[0-9.]*[0-9])", text)}
 
 
 def component(name, version, license_name, where, purl=None):
@@ -65,8 +64,8 @@ def bill(version, epoch, files):
     """The bill of materials as text; `files`: path of each artefact -> its SHA-256."""
     components = [component(name, of_debian, license_name, where, f"pkg:deb/debian/{package}@{of_debian}")
                   for name, package, of_debian, license_name, where in debian_packages()]
-    components.append(component("zydis", zydis() or "unknown", "MIT", LIBRARY))
-    components.append(component("zycore", "of zydis", "MIT", LIBRARY))
+    components += [component(name, of_third_party, "MIT", LIBRARY) for name, of_third_party in vendored().items()]
+    components.append(component("zycore", f"as in zydis {vendored()['zydis']}", "MIT", LIBRARY))
     lock = json.loads((builds.ROOT / "web/package-lock.json").read_text())["packages"]["node_modules/preact"]
     components.append(component("preact", lock["version"], lock["license"], PAGE, f"pkg:npm/preact@{lock['version']}"))
     pinned = re.search(r"^ziglang==(\S+)", (builds.ROOT / "tests/ports/requirements.txt").read_text(), re.MULTILINE).group(1)
@@ -82,7 +81,6 @@ def bill(version, epoch, files):
 
 
 def timestamp(epoch):
-    import datetime  # pylint: disable=import-outside-toplevel
     return datetime.datetime.fromtimestamp(epoch, datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
@@ -90,7 +88,6 @@ def write_licenses(folder):
     """The copyright notices of all that is linked into the command."""
     folder.mkdir(parents=True)
     for name, package, _, _, _ in debian_packages():
-        real = re.sub(r"^libboost-dev$", "libboost-dev", package)
-        shutil.copyfile(f"/usr/share/doc/{real}/copyright", folder / f"{name}.txt")
+        shutil.copyfile(f"/usr/share/doc/{package}/copyright", folder / f"{name}.txt")
     for name in ("zydis", "zydis/dependencies/zycore"):
         shutil.copyfile(builds.ROOT / "third_party" / name / "LICENSE", folder / f"{name.rsplit('/', maxsplit=1)[-1]}.txt")

@@ -148,6 +148,10 @@ std::string put_file(int folder, const CarriedFile& carried) {
 }
 
 std::string unpack_into(const Carried& carried, const CacheFolder& candidate, std::string* why) {
+  if (candidate.parent.empty() || candidate.parent[0] != '/') {
+    *why = "not an absolute path";  // it would be another folder for each program
+    return {};
+  }
   const Descriptor parent(open(candidate.parent.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (!parent.is_open()) {
     *why = strerror(errno);
@@ -177,6 +181,11 @@ const char* variable(const char* name) {
                                            : nullptr;  // a relative folder is another one for each program
 }
 
+bool is_cache_given() {
+  const char* const given = std::getenv("MEMPROF_CACHE_DIR");
+  return given != nullptr && *given != '\0';
+}
+
 // A file in memory, which the programs of a run find while this command lasts.
 std::string memory_path(const CarriedFile& carried) {
   const int file = make_memory_file();
@@ -193,6 +202,10 @@ std::string memory_path(const CarriedFile& carried) {
 CarriedLibraries put_somewhere(const Carried& carried) {
   std::string reasons;
   const std::string folder = unpack(carried, cache_folders(), &reasons);
+  if (folder.empty() && is_cache_given()) {
+    throw Failure("MEMPROF_CACHE_DIR: " + reasons +
+                  "; name a folder of yours that is not mounted noexec, or unset it");
+  }
   CarriedLibraries libraries;
   for (size_t i = 0; i < carried.count; ++i) {
     const std::string path =
@@ -209,7 +222,7 @@ CarriedLibraries put_somewhere(const Carried& carried) {
 }  // namespace
 
 std::vector<CacheFolder> cache_folders() {
-  if (const char* const given = variable("MEMPROF_CACHE_DIR")) return {{given, "memprof"}};
+  if (is_cache_given()) return {{std::getenv("MEMPROF_CACHE_DIR"), "memprof"}};
   std::vector<CacheFolder> folders;
   const std::string own = "memprof-" + std::to_string(geteuid());
   const char* const home = variable("HOME");

@@ -165,6 +165,12 @@ TEST(CarriedLibraries, ManyAtOnceFindThemWhole) {
   for (const std::string& one : found) EXPECT_EQ(one, folder / "cache/0123abcd");
 }
 
+TEST(CarriedLibraries, ARelativeFolderIsRefused) {
+  std::string reasons;
+  EXPECT_EQ(unpack(two_libraries(), {{"here", "cache"}}, &reasons), "");
+  EXPECT_EQ(reasons, "here: not an absolute path");
+}
+
 TEST(CarriedLibraries, TheVariableNamesTheOnlyFolder) {
   const CarriedVariable given("MEMPROF_CACHE_DIR", "/somewhere");
   const std::vector<CacheFolder> folders = cache_folders();
