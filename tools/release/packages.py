@@ -4,6 +4,7 @@ import gzip
 import hashlib
 import io
 import pathlib
+import re
 import shutil
 import tarfile
 
@@ -54,7 +55,7 @@ def fill(name, values):
     text = (TEMPLATES / f"{name}.in").read_text(encoding="utf-8")
     for key, value in values.items():
         text = text.replace(f"@{key}@", value)
-    if "@VERSION@" in text or "@SHA" in text:
+    if re.search(r"@[A-Z0-9]+@", text):
         raise builds.ReleaseError(f"{name}.in has a name that nothing replaces")
     return text
 

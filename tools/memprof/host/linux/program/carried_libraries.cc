@@ -177,8 +177,7 @@ std::string unpack_into(const Carried& carried, const CacheFolder& candidate, st
 
 const char* variable(const char* name) {
   const char* const value = std::getenv(name);
-  return value != nullptr && *value == '/' ? value
-                                           : nullptr;  // a relative folder is another one for each program
+  return value != nullptr && *value == '/' ? value : nullptr;
 }
 
 bool is_cache_given() {
