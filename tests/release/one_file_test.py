@@ -61,7 +61,7 @@ class OneFile(unittest.TestCase):
         roots.try_run(root, "/memprof", "/holds")
 
     def test_a_root_that_cannot_be_written(self):
-        root = self.root("/proc", "/tmp")
+        root = self.root("/proc", "/dev/shm")
         root.is_read_only = True
         # What is mounted writable is noexec, as /dev/shm of a container is: the library comes from memory.
         said = root.run("/memprof", "run", "-r", "0", "-o", "/out/x.pb.gz", "--", "/holds")

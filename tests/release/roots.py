@@ -1,36 +1,64 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the tests of a release share: a root to be in, and what the command has to do there.
 
-A root is a folder that processes are put into by chroot, in a namespace of mounts of their own. Nothing stays mounted.
+A root is a folder that a process is put into as into a container: a namespace of mounts, in which it is the only root
+(pivot_root). Nothing stays mounted.
+
+usage: roots.py ROOT COMMAND...    executes the command in the root; without one it is only entered
 """
+import ctypes
 import os
 import pathlib
+import platform
 import re
 import shutil
 import subprocess
+import sys
 import time
 import urllib.request
 
 SECONDS = 60
-# As root without --user; with it one is root in the namespace alone.
-NAMESPACE = ["unshare", "--mount"] if os.geteuid() == 0 else ["unshare", "--mount", "--user", "--map-root-user"]
-ENTER = r"""
-root=$1; shift
-[ ! -d "$root/proc" ] || mount --rbind /proc "$root/proc" || exit 125
-[ ! -d "$root/dev/shm" ] || mount -t tmpfs tmpfs "$root/dev/shm" || exit 125
-if [ -n "$READ_ONLY" ]; then
-  mount --bind "$root" "$root" && mount -o remount,bind,ro "$root" && mount -t tmpfs -o noexec tmpfs "$root/out" || exit 125
-  [ ! -d "$root/proc" ] || mount --rbind /proc "$root/proc" || exit 125
-fi
-PATH=$PATH:/usr/sbin:/sbin exec chroot "$root" "$@"
-"""
+NEW_MOUNTS, NEW_USER = 0x20000, 0x10000000
+BIND, REC, REMOUNT, READ_ONLY, NO_EXEC, PRIVATE, DETACH = 4096, 16384, 32, 1, 8, 1 << 18, 2
+PIVOT_ROOT = {"x86_64": 155, "aarch64": 41}.get(platform.machine())
+LIBC = ctypes.CDLL(None, use_errno=True)
+
+
+def call(what, result):
+    if result != 0:
+        raise OSError(ctypes.get_errno(), f"{what}: {os.strerror(ctypes.get_errno())}")
+
+
+def mount(source, target, kind, flags):
+    call(f"mount {target}", LIBC.mount(str(source).encode(), str(target).encode(), kind.encode() if kind else None, ctypes.c_ulong(flags), None))
+
+
+def enter(root):
+    """Goes into the root; as a user who is not root, as root of a namespace of users of one's own."""
+    user, group = os.geteuid(), os.getegid()
+    call("unshare", LIBC.unshare(NEW_MOUNTS | (NEW_USER if user != 0 else 0)))
+    if user != 0:
+        for name, text in (("setgroups", "deny"), ("uid_map", f"0 {user} 1"), ("gid_map", f"0 {group} 1")):
+            pathlib.Path("/proc/self", name).write_text(text, encoding="ascii")
+    mount("none", "/", None, PRIVATE | REC)
+    mount(root, root, None, BIND)
+    if (root / "proc").is_dir():
+        mount("/proc", root / "proc", None, BIND | REC)
+    if (root / "dev/shm").is_dir():
+        mount("none", root / "dev/shm", "tmpfs", NO_EXEC)  # as in a container
+    if os.environ.pop("ROOT_IS_READ_ONLY", ""):
+        mount("none", root, None, BIND | REMOUNT | READ_ONLY)
+        mount("none", root / "out", "tmpfs", NO_EXEC)
+    os.chdir(root)
+    call("pivot_root", LIBC.syscall(PIVOT_ROOT, b".", b"."))
+    call("umount", LIBC.umount2(b".", DETACH))
+    os.chdir("/")
 
 
 def can_enter():
     """Why no root can be entered here; "": one can."""
-    done = subprocess.run([*NAMESPACE, "sh", "-c", "mount --rbind /proc /proc && PATH=$PATH:/usr/sbin:/sbin exec chroot / true"],
-                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
-    return "" if done.returncode == 0 else f"no namespace of mounts may be made here: {done.stdout.strip()}"
+    done = subprocess.run([sys.executable, "-B", __file__, "/usr"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, check=False)
+    return "" if done.returncode == 0 else f"no namespace of mounts may be made here: {(done.stderr.strip().splitlines() or ['?'])[-1]}"
 
 
 class Root:
@@ -59,8 +87,8 @@ class Root:
             (self.path / folder.lstrip("/")).chmod(0o1777 if "tmp" in folder else 0o755)
 
     def arguments(self, command):
-        return {"args": [*NAMESPACE, "sh", "-c", ENTER, "enter", str(self.path), *map(str, command)],
-                "env": {**self.environment, "READ_ONLY": "yes" if self.is_read_only else ""}}
+        read_only = {"ROOT_IS_READ_ONLY": "yes"} if self.is_read_only else {}
+        return {"args": [sys.executable, "-B", __file__, str(self.path), *map(str, command)], "env": {**self.environment, **read_only}}
 
     def run(self, *command, status=0, **environment):
         """Both outputs of a command in the root, as one text."""
@@ -129,3 +157,9 @@ def try_view(root, memprof):
     finally:
         process.terminate()
         end(process)
+
+
+if __name__ == "__main__":
+    enter(pathlib.Path(sys.argv[1]).resolve())
+    if len(sys.argv) > 2:
+        os.execvpe(sys.argv[2], sys.argv[2:], os.environ)

@@ -39,7 +39,7 @@ class Scripts(unittest.TestCase):
         self.assertTrue(text.startswith('.TH MEMPROF-RUN 1 "2023-11-14" "memprof 1.2.3"'), text[:100])
         self.assertIn("\\-\\-merge", text)
         # What begins with a point or an apostrophe would be a request to the formatter.
-        self.assertEqual(help_pages.page("x", "y", ".a\n'b\nc\\d", "1", EPOCH).splitlines()[6:9], ["\\&.a", "\\&'b", "c\\ed"])
+        self.assertEqual(help_pages.page("x", "y", ".a\n'b\nc\\d", "1", EPOCH).splitlines()[5:8], ["\\&.a", "\\&'b", "c\\ed"])
 
     def test_bash_completes_commands_and_options(self):
         help_pages.write(COMMAND, self.folder, "1.2.3", EPOCH)
@@ -50,7 +50,7 @@ class Scripts(unittest.TestCase):
             return subprocess.run(["bash", "-c", text], stdout=subprocess.PIPE, text=True, check=True).stdout.split()
 
         self.assertEqual(completed("memprof", "rep"), ["report"])
-        self.assertEqual(completed("memprof", "run", "--me"), ["--merge"])
+        self.assertEqual(completed("memprof", "run", "--me"), ["--memory", "--merge"])
         self.assertIn("--stop", completed("memprof", "attach", "--"))
 
     def make_tree(self, name, umask):

@@ -12,11 +12,10 @@ def help_of(program, *command):
 def commands_of(program):
     """Name -> one line, as `memprof --help` has them."""
     text = subprocess.run([program, "-h"], stdout=subprocess.PIPE, text=True, check=True).stdout
-    names = re.findall(r"^\s*memprof ([a-z]+)\b", help_of(program), re.MULTILINE)
-    found = {}
-    for name in dict.fromkeys(names):
-        line = re.search(rf"^\s+memprof {name}\b.*?  +(\S.*)$", text, re.MULTILINE) or re.search(rf"^\s+{name}\b  +(\S.*)$", text, re.MULTILINE)
-        found[name] = line.group(1).strip() if line else f"the command {name}"
+    found = dict(re.findall(r"^  memprof ([a-z]+)(?: \S.*?)?  +(\S.*)$", text.split("\nTry:")[0], re.MULTILINE))
+    unknown = set(re.findall(r"^(?:usage:)? +memprof ([a-z]+)\b", help_of(program), re.MULTILINE)) ^ set(found)
+    if unknown or len(found) < 10:
+        raise ValueError(f"memprof -h and memprof --help name different commands: {sorted(unknown)}")
     return found
 
 

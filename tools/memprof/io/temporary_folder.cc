@@ -8,16 +8,22 @@
 
 #include "memprof/console/console.h"
 #include "memprof/console/failure.h"
+#include "memprof/host/system/file_facts.h"
 
 namespace memprof::cli {
 
 namespace {
 
+// $TMPDIR, else the first that can be written: systems of containers may have no /tmp.
 std::string usual_parent() {
   const char* variable = std::getenv("TMPDIR");
   std::error_code error;
-  return variable != nullptr && *variable != '\0' ? std::filesystem::absolute(variable, error).string()
-                                                  : "/tmp";
+  if (variable != nullptr && *variable != '\0') return std::filesystem::absolute(variable, error).string();
+  for (const char* parent : {"/tmp", "/var/tmp", "/dev/shm"}) {
+    if (is_writable_folder(parent)) return parent;
+  }
+  const std::string here = std::filesystem::current_path(error).string();
+  return !error && is_writable_folder(here) ? here : "/tmp";
 }
 
 }  // namespace
