@@ -56,9 +56,9 @@ class OneFile(unittest.TestCase):
         root = self.root("/proc")
         roots.try_run(root, "/memprof", "/holds")
 
-    def test_without_proc(self):
+    def test_without_proc_the_program_runs_and_it_is_said_that_nothing_was_recorded(self):
         root = self.root("/tmp")
-        roots.try_run(root, "/memprof", "/holds")
+        self.assertIn("nothing was recorded", root.run("/memprof", "run", "-r", "0", "-o", "/out/x.pb.gz", "--", "/holds"))
 
     def test_a_root_that_cannot_be_written(self):
         root = self.root("/proc", "/dev/shm")

@@ -49,7 +49,8 @@ def launcher():
 
 
 def build(name, options, targets, jobs, epoch):
-    folder = FOLDER / name
+    # As deep as build/release: ccache knows objects by relative paths.
+    folder = ROOT / f"build/dist-{name}" if name == "command" else FOLDER / name
     log = FOLDER / f"{name}.log"
     log.unlink(missing_ok=True)
     run(["cmake", "-G", "Ninja", "-S", ROOT, "-B", folder, "-DCMAKE_BUILD_TYPE=RelWithDebInfo", "-DMEMPROF_TESTS=OFF", "-DMEMPROF_WERROR=ON",
