@@ -24,8 +24,8 @@ class ReleaseError(Exception):
 
 def environment(epoch):
     """For everything that is run: nothing of the user's settings of compilers, zig's cache of ./dev ports."""
-    others = ("CFLAGS", "CXXFLAGS", "CPPFLAGS", "LDFLAGS", "LANG", "LANGUAGE")
-    kept = {k: v for k, v in os.environ.items() if k not in others and not k.startswith(("MEMPROF_", "LC_"))}
+    others = ("CFLAGS", "CXXFLAGS", "CPPFLAGS", "LDFLAGS")
+    kept = {k: v for k, v in os.environ.items() if k not in others and not k.startswith("MEMPROF_")}
     cache = str(ports.FOLDER / "cache")
     defaults = {"CCACHE_BASEDIR": str(ROOT), "CCACHE_SLOPPINESS": "pch_defines,time_macros,include_file_mtime,include_file_ctime"}
     return {**defaults, **kept, "SOURCE_DATE_EPOCH": str(epoch), "TZ": "UTC", "ZIG_GLOBAL_CACHE_DIR": cache, "ZIG_LOCAL_CACHE_DIR": cache}
