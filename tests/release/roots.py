@@ -77,6 +77,9 @@ class Root:
     def add_program(self, file, name):
         """A program with the libraries that the loader finds for it."""
         self.add(file, name)
+        self.add_needed(file)
+
+    def add_needed(self, file):
         listing = subprocess.run(["ldd", file], stdout=subprocess.PIPE, text=True, check=True).stdout
         for library in re.findall(r"(/\S+) \(0x", listing):
             self.add(library, library)

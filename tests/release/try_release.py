@@ -83,6 +83,7 @@ def try_empty(dist, version, program, musl):
     root = roots.Root(path)
     root.add(dist / f"memprof-{version}-linux-x86_64", "/memprof")
     root.add_program(program, "/holds")
+    root.add_needed(FOLDER / "usr/lib/libmemprof.so")  # of the C library, all that one package of it has
     root.make("/proc", "/tmp")
     everything(root, "/memprof", program, musl)
     # Another root than the command's, as a container beside it is.
