@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "memprof/io/temporary_folder.h"
 
+#include <unistd.h>
+
 #include <cerrno>
 #include <cstdlib>
 #include <filesystem>
@@ -8,11 +10,14 @@
 
 #include "memprof/console/console.h"
 #include "memprof/console/failure.h"
-#include "memprof/host/system/file_facts.h"
 
 namespace memprof::cli {
 
 namespace {
+
+bool can_be_written(const std::string& folder) {
+  return access(folder.c_str(), W_OK | X_OK) == 0;
+}
 
 // $TMPDIR, else the first that can be written: systems of containers may have no /tmp.
 std::string usual_parent() {
@@ -20,10 +25,10 @@ std::string usual_parent() {
   std::error_code error;
   if (variable != nullptr && *variable != '\0') return std::filesystem::absolute(variable, error).string();
   for (const char* parent : {"/tmp", "/var/tmp", "/dev/shm"}) {
-    if (is_writable_folder(parent)) return parent;
+    if (can_be_written(parent)) return parent;
   }
   const std::string here = std::filesystem::current_path(error).string();
-  return !error && is_writable_folder(here) ? here : "/tmp";
+  return !error && can_be_written(here) ? here : "/tmp";
 }
 
 }  // namespace

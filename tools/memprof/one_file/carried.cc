@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The libraries as bytes in the command.  carried_files.h, which carry.cmake makes, says which.
-#include "memprof/one_file/carried_files.h"
 #include "memprof/host/program/carried_libraries.h"
+#include "memprof/one_file/carried_files.h"
 
 #define MEMPROF_CARRY(name, file)                                                                        \
   __asm__(".section .rodata.memprof_carried,\"a\"\n.balign 64\n" #name ":\n.incbin \"" file "\"\n" #name \
