@@ -17,6 +17,7 @@ INTERPOSER = "defines malloc, so it cannot be linked into a test; tests/e2e runs
 PATCHER = "changes the code of its process; tests/e2e/inner_allocators_test.py runs programs with it"
 MUSL = "does something only in what is built for musl; tests/musl runs programs with it"
 WINDOWS = "tests/windows/windows_test.py runs programs with it"
+ONE_FILE = "only in the command as one file; tests/release/one_file_test.py runs it"
 EXCEPTIONS = {
     "src/platform/linux/execute/execute.cc": "defines exec, only in libmemprof.so; tests/e2e/executed_test.py runs programs with it",
     "src/platform/linux/inline_hooks/complaints.cc": PATCHER,
@@ -57,6 +58,10 @@ EXCEPTIONS = {
     "src/platform/windows/library/library.cc": WINDOWS,
     "src/platform/windows/library/runtime.cc": WINDOWS,
     "src/platform/windows/process/injection.cc": WINDOWS,
+    "tools/memprof/host/linux/program/carried_nothing.cc": "says that there are none",
+    "tools/memprof/one_file/carried.cc": ONE_FILE,
+    "tools/memprof/one_file/formats.cc": ONE_FILE,
+    "tools/memprof/one_file/no_loader.cc": ONE_FILE,
     "tools/memprof/windows/main.cc": WINDOWS,
     "tools/memprof/windows/run.cc": WINDOWS,
     "tools/memprof/attach/processor/processor_other.cc": "empty on x86-64, where the tests run",

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "memprof/io/temporary_folder.h"
 
+#include <unistd.h>
+
 #include <cerrno>
 #include <cstdlib>
 #include <filesystem>
@@ -13,11 +15,20 @@ namespace memprof::cli {
 
 namespace {
 
+bool can_be_written(const std::string& folder) {
+  return access(folder.c_str(), W_OK | X_OK) == 0;
+}
+
+// $TMPDIR, else the first that can be written: systems of containers may have no /tmp.
 std::string usual_parent() {
   const char* variable = std::getenv("TMPDIR");
   std::error_code error;
-  return variable != nullptr && *variable != '\0' ? std::filesystem::absolute(variable, error).string()
-                                                  : "/tmp";
+  if (variable != nullptr && *variable != '\0') return std::filesystem::absolute(variable, error).string();
+  for (const char* parent : {"/tmp", "/var/tmp", "/dev/shm"}) {
+    if (can_be_written(parent)) return parent;
+  }
+  const std::string here = std::filesystem::current_path(error).string();
+  return !error && can_be_written(here) ? here : "/tmp";
 }
 
 }  // namespace

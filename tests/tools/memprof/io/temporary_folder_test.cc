@@ -53,5 +53,13 @@ TEST_F(TemporaryFolderTest, AParentThatIsNotThereIsNamed) {
   }
 }
 
+TEST_F(TemporaryFolderTest, WithoutTheVariableItIsInTheFirstFolderThatCanBeWritten) {
+  unsetenv("TMPDIR");
+  const TemporaryFolder folder;
+  EXPECT_TRUE(std::filesystem::is_directory(folder.path()));
+  const bool is_in_tmp = folder.path().compare(0, 13, "/tmp/memprof-") == 0;
+  EXPECT_EQ(is_in_tmp, access("/tmp", W_OK | X_OK) == 0) << folder.path();
+}
+
 }  // namespace
 }  // namespace memprof::cli

@@ -7,7 +7,8 @@
 namespace memprof::cli {
 
 // The file to preload: $MEMPROF_LIBRARY, else near the program: ../lib, ../lib64, ../lib/<this system>, its
-// own folder.  Throws Failure when there is none.
+// own folder.  A command that carries libraries (carried_libraries.h) takes the one near it only if it is the same, else its
+// own.  Throws Failure when there is none.
 std::string find_library();
 
 // The same for a program in `program_folder` (and without $MEMPROF_LIBRARY); empty: none.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the system says of files and folders, of those who own them, and what this process may do with them.
 //
-// Threads: no state; user_name uses what getpwuid shares between threads.
+// Threads: no state; user_name uses what fgetpwent shares between threads.
 // Failure: an errno as result; 0: none.
 #pragma once
 
@@ -24,7 +24,7 @@ int read_file_facts(const std::string& path, FileFacts* facts);
 // Whether it belongs to the user of this process, or this process is root.
 bool may_change_of(uint32_t user_id);
 
-// "www-data (uid 33)"
+// "www-data (uid 33)"; users that /etc/passwd does not name have only their number.
 std::string user_name(uint32_t user_id);
 
 // Why this process may not read what is at `path`.

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "memprof/console/failure.h"
+#include "memprof/host/program/carried_libraries.h"
 
 namespace memprof::cli {
 namespace {
@@ -68,6 +69,10 @@ std::string find_library() {
   std::error_code error;
   const fs::path self = fs::read_symlink("/proc/self/exe", error);
   const std::string found = error ? std::string() : find_library_near(self.parent_path());
+  if (carried_by_this_command().count != 0) {
+    // One of another version may lie beside a single file that was copied into a folder of programs.
+    return !found.empty() && is_carried(found) ? found : carried_libraries().glibc;
+  }
   if (found.empty()) {
     throw Failure("libmemprof.so was not found near " +
                   (error ? std::string("this program") : self.string()) +
@@ -79,9 +84,10 @@ std::string find_library() {
 MuslLibrary find_musl_library(const std::string& library) {
   const char* const given = std::getenv("MEMPROF_MUSL_LIBRARY");
   std::error_code error;
-  const fs::path path = given != nullptr   ? fs::path(given)
-                        : !library.empty() ? fs::path(library).parent_path() / "memprof/musl" / kName
-                                           : fs::path();
+  fs::path path = given != nullptr   ? fs::path(given)
+                  : !library.empty() ? fs::path(library).parent_path() / "memprof/musl" / kName
+                                     : fs::path();
+  if (given == nullptr && library.compare(0, 6, "/proc/") == 0) path = carried_libraries().musl;  // in memory
   if (fs::is_regular_file(path, error) && access(path.c_str(), R_OK) == 0) {
     return {fs::absolute(path, error), ""};
   }

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 
@@ -29,7 +30,12 @@ bool may_change_of(uint32_t user_id) {
 }
 
 std::string user_name(uint32_t user_id) {
-  const passwd* user = getpwuid(user_id);
+  // Not getpwuid: in a static program it loads libraries of the system, made for another C library.
+  FILE* const users = fopen("/etc/passwd", "re");
+  const passwd* user = nullptr;
+  while (users != nullptr && (user = fgetpwent(users)) != nullptr && user->pw_uid != user_id) {
+  }
+  if (users != nullptr) fclose(users);
   return (user != nullptr ? std::string(user->pw_name) + " (" : "(") + "uid " + std::to_string(user_id) + ")";
 }
 

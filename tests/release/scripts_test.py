@@ -1,0 +1,128 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""The scripts of a release, as far as they need no build: pages, completions, archives, packages, the bill of materials."""
+import gzip
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+COMMAND = pathlib.Path(os.environ["MEMPROF_COMMAND"])
+sys.path.insert(0, str(ROOT / "tools/release"))
+import builds  # noqa: E402, pylint: disable=wrong-import-position
+import help_pages  # noqa: E402, pylint: disable=wrong-import-position
+import packages  # noqa: E402, pylint: disable=wrong-import-position
+import parts  # noqa: E402, pylint: disable=wrong-import-position
+import tree  # noqa: E402, pylint: disable=wrong-import-position
+
+EPOCH = 1700000000
+
+
+class Scripts(unittest.TestCase):
+    def setUp(self):
+        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="memprof-release-"))
+        self.addCleanup(shutil.rmtree, self.folder)
+
+    def test_pages_and_completions_are_of_all_commands(self):
+        files = help_pages.write(COMMAND, self.folder, "1.2.3", EPOCH)
+        commands = help_pages.commands_of(COMMAND)
+        self.assertIn("report", commands)
+        self.assertNotIn("COMMAND", " ".join(commands))
+        for name in commands:
+            self.assertIn(f"man/man1/memprof-{name}.1", files)
+        text = (self.folder / "man/man1/memprof-run.1").read_text()
+        self.assertTrue(text.startswith('.TH MEMPROF-RUN 1 "2023-11-14" "memprof 1.2.3"'), text[:100])
+        self.assertIn("\\-\\-merge", text)
+        # What begins with a point or an apostrophe would be a request to the formatter.
+        self.assertEqual(help_pages.page("x", "y", ".a\n'b\nc\\d", "1", EPOCH).splitlines()[5:8], ["\\&.a", "\\&'b", "c\\ed"])
+
+    def test_bash_completes_commands_and_options(self):
+        help_pages.write(COMMAND, self.folder, "1.2.3", EPOCH)
+        script = self.folder / "bash-completion/completions/memprof"
+
+        def completed(*words):
+            text = f"source {script}; COMP_WORDS=({' '.join(words)}); COMP_CWORD={len(words) - 1}; _memprof; echo ${{COMPREPLY[@]}}"
+            return subprocess.run(["bash", "-c", text], stdout=subprocess.PIPE, text=True, check=True).stdout.split()
+
+        self.assertEqual(completed("memprof", "rep"), ["report"])
+        self.assertEqual(completed("memprof", "run", "--me"), ["--memory", "--merge"])
+        self.assertIn("--stop", completed("memprof", "attach", "--"))
+
+    def make_tree(self, name, umask):
+        before = os.umask(umask)
+        try:
+            root = self.folder / name
+            (root / "bin").mkdir(parents=True)
+            for file, text in (("bin/memprof", "program"), ("read", "text")):
+                (root / file).write_text(text)
+            (root / "bin/memprof").chmod(0o700)
+            (root / "link").symlink_to("read")
+            (root / "bin/memprof").touch()
+        finally:
+            os.umask(before)
+        packages.set_modes(root)
+        return root
+
+    def test_the_same_tree_gives_the_same_archive(self):
+        bytes_of = []
+        for name, umask in (("a", 0o022), ("b", 0o077)):
+            out = self.folder / f"{name}.tar.gz"
+            packages.tar(self.make_tree(name, umask), "top", out, EPOCH)
+            bytes_of.append(out.read_bytes())
+        self.assertEqual(*bytes_of)
+        self.assertIn(b"top/bin/memprof", gzip.decompress(bytes_of[0]))
+        listing = subprocess.run(["tar", "-tvzf", out], stdout=subprocess.PIPE, text=True, check=True).stdout
+        self.assertIn("-rwxr-xr-x 0/0", listing)
+        self.assertIn("-rw-r--r-- 0/0", listing)
+        self.assertIn("link -> read", listing)
+
+    @unittest.skipUnless(shutil.which("dpkg-deb"), "no dpkg-deb")
+    def test_the_same_tree_gives_the_same_package(self):
+        folder = builds.FOLDER
+        self.addCleanup(setattr, builds, "FOLDER", folder)
+        bytes_of = []
+        for name, umask in (("a", 0o022), ("b", 0o077)):
+            builds.FOLDER = self.folder / f"build-{name}"
+            out = self.folder / f"{name}.deb"
+            packages.deb(self.make_tree(name, umask), "1.2.3", "x86_64", out, EPOCH)
+            bytes_of.append(out.read_bytes())
+        self.assertEqual(*bytes_of)
+        said = subprocess.run(["dpkg-deb", "--info", out], stdout=subprocess.PIPE, text=True, check=True).stdout
+        self.assertIn("Version: 1.2.3", said)
+
+    def test_a_path_of_this_machine_is_an_error(self):
+        root = self.make_tree("a", 0o022)
+        tree.names_no_path(root)
+        (root / "read").write_bytes(b"\0" + str(ROOT).encode() + b"/src\0")
+        with self.assertRaisesRegex(builds.ReleaseError, "a/read has "):
+            tree.names_no_path(root)
+
+    def test_a_template_is_filled_whole(self):
+        self.assertIn("pkgver=1.2.3", packages.fill("PKGBUILD", {"VERSION": "1.2.3", "SHA256": "abc"}))
+        with self.assertRaisesRegex(builds.ReleaseError, "PKGBUILD.in has a name"):
+            packages.fill("PKGBUILD", {"VERSION": "1.2.3"})
+
+    @unittest.skipUnless(shutil.which("dpkg-query"), "no dpkg-query")
+    def test_the_bill_names_every_part_and_file(self):
+        bill = json.loads(parts.bill("1.2.3", EPOCH, {"b": "2", "a": "1"}))
+        names = {one["name"]: one for one in bill["components"]}
+        for name in ("elfutils", "re2", "fmt", "protozero", "zydis", "glibc", "preact", "a", "b"):
+            self.assertIn(name, names)
+        self.assertRegex(names["zydis"]["version"], r"^\d+\.\d+")
+        self.assertRegex(names["elfutils"]["version"], r"^0\.\d+")
+        self.assertEqual(bill["metadata"]["timestamp"], "2023-11-14T22:13:20Z")
+        self.assertEqual(parts.bill("1.2.3", EPOCH, {"a": "1", "b": "2"}), parts.bill("1.2.3", EPOCH, {"b": "2", "a": "1"}))
+
+    def test_another_version_is_wrong_use(self):
+        done = subprocess.run([ROOT / "tools/release/make_release", "99.0"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, check=False)
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("version 99.0: CMakeLists.txt says", done.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
