@@ -33,7 +33,7 @@ static const char* const kSame[] = {
     "memcpy", "memset", "memmove", "memcmp", "memchr", "strlen", "strnlen", "strcmp", "strncmp", "strchr", "strrchr", "strerror", "getenv",
     "read", "write", "writev", "close", "unlink", "rename", "link", "access", "getpid", "getuid", "geteuid", "getgid", "getegid", "getentropy",
     "ftruncate", "fchmod", "pread", "pwrite", "sched_yield", "pthread_self", "pthread_join", "pthread_key_create", "pthread_key_delete",
-    "pthread_getspecific", "pthread_setspecific", "pthread_atfork", "fork", "_exit", "usleep", "abort", "sigemptyset", "waitpid", "kill",
+    "pthread_getspecific", "pthread_setspecific", "fork", "_exit", "usleep", "abort", "sigemptyset", "waitpid", "kill",
     "munmap", "mprotect", "bzero"};
 
 void* find_simulated(const char* name) {
@@ -87,6 +87,7 @@ static void announce_text(const char* path, char* start, char* end) {
 void announce_image(const struct image* image) {
   if (g_announced_count == 0) {
     announce_text("/usr/lib/system/libsystem_malloc.dylib", __start_sim_malloc_text, __stop_sim_malloc_text);
+    mac_environ = environ;
     g_loader_yields = getenv("MEMPROF_LOADER_YIELD") != NULL;
   }
   announce(image->path, image->base, image->slide);
@@ -298,3 +299,7 @@ void* mac___memcpy_chk(void* to, const void* from, size_t size, size_t room) {
   if (size > room) abort();
   return memcpy(to, from, size);
 }
+void mac_memset_pattern16(char* to, const char* pattern, size_t size) {
+  for (size_t i = 0; i < size; ++i) to[i] = pattern[i % 16];
+}
+int mac_pthread_atfork(void (*prepare)(void), void (*parent)(void), void (*child)(void)) { return pthread_atfork(prepare, parent, child); }
