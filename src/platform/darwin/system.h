@@ -15,6 +15,8 @@ using malloc_logger_t = void(uint32_t type, uintptr_t arg1, uintptr_t arg2, uint
 extern malloc_logger_t* malloc_logger;
 
 const char* malloc_get_zone_name(_malloc_zone_t* zone);
+_malloc_zone_t* malloc_zone_from_ptr(const void* block);
+void malloc_destroy_zone(_malloc_zone_t* zone);
 void* malloc_zone_realloc(_malloc_zone_t* zone, void* block, size_t size);
 
 kern_return_t mach_vm_read_overwrite(vm_map_t task, uint64_t address, uint64_t size, uint64_t copy,

@@ -22,7 +22,7 @@
 #include "loader.h"
 
 extern int g_loader_yields;
-extern char __start_sim_malloc_text[], __stop_sim_malloc_text[];  // made by the linker
+extern char __start_sim_malloc_text[], __stop_sim_malloc_text[], __executable_start[], etext[];  // made by the linker
 
 uint32_t mac_mach_task_self_ = 1;
 uint64_t mac_vm_page_size = 4096;
@@ -87,6 +87,7 @@ static void announce_text(const char* path, char* start, char* end) {
 void announce_image(const struct image* image) {
   if (g_announced_count == 0) {
     announce_text("/usr/lib/system/libsystem_malloc.dylib", __start_sim_malloc_text, __stop_sim_malloc_text);
+    announce_text("/usr/lib/system/libsystem_pthread.dylib", __executable_start, etext);
     mac_environ = environ;
     g_loader_yields = getenv("MEMPROF_LOADER_YIELD") != NULL;
   }
@@ -116,7 +117,7 @@ void* mac_dlsym(void* handle, const char* name) {
   return NULL;
 }
 int mac__NSGetExecutablePath(char* path, uint32_t* size) {
-  const char* program = g_announced_count > 1 ? g_announced[1].path : "";
+  const char* program = g_announced_count > 2 ? g_announced[2].path : "";
   if (strlen(program) >= *size) return -1;
   strcpy(path, program);
   return 0;

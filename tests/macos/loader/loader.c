@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // usage: loader DYLIB PROGRAM [ARGUMENT...]    DYLIB "-": none is inserted; exits as PROGRAM does
+// MEMPROF_LOADER_INTERPOSES=0: nothing is put in the place of realloc, as where a library comes by dlopen
 //
 // Maps the images, applies their fixups (LC_DYLD_INFO, which zig's linker writes), binds what they import to the simulated
 // libSystem, and runs the initializers and main.
@@ -286,7 +287,8 @@ int main(int argc, char** argv) {
   }
   uint64_t offset = 0;
   struct image* library = strcmp(argv[1], "-") != 0 ? load_image(argv[1], &offset) : NULL;
-  if (library != NULL) note_interposed(library);
+  const char* interposes = getenv("MEMPROF_LOADER_INTERPOSES");
+  if (library != NULL && (interposes == NULL || *interposes != '0')) note_interposed(library);
   struct image* program = load_image(argv[2], &offset);
   if (offset == 0) fail("has no LC_MAIN", argv[2]);
   announce_image(program);

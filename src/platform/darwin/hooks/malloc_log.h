@@ -8,7 +8,7 @@
 //     realloc                                    after it: old block, size, result the new block (0: it failed)
 //     realloc to size 0                          as a malloc and a free
 // A realloc that has returned has freed the old block for all threads, and its address may be another thread's block already.
-// So realloc itself is looked at before (library/reallocs.cc), which says so by t_moved_block; only reallocs that come
+// So realloc itself is looked at before (library/interposed.cc), which says so by t_moved_block; only reallocs that come
 // another way are taken as the logger tells of them.
 //
 // Threads: any.  Allocates: never.

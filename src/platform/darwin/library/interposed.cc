@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// realloc, in front of libmalloc's: the old block is named before it is freed (hooks/malloc_log.h).
+// In front of libmalloc's functions: realloc, whose old block is named before it is freed (hooks/malloc_log.h), and the end of a
+// zone, which frees its blocks without telling a logger.
 //
 // dyld puts the functions of this section in the place of the real ones for all other images, where the library was inserted or
 // linked to, and not where it came by dlopen.  Of the functions of libmalloc that take a type (malloc_type_realloc and kin) none
 // is here on purpose: as long as only those without a type are, libmalloc's typed ones call the untyped (libmalloc 792.1.1,
 // src/malloc_type.c, _malloc_detect_interposition and _malloc_type_realloc_outlined).
+#include <errno.h>
 #include <stdlib.h>
 
 #include "core/hooks/sampled_call.h"
@@ -37,6 +39,19 @@ MEMPROF_HOOK void* memprof_malloc_zone_realloc(_malloc_zone_t* zone, void* block
   return see_realloc(block, [=] { return malloc_zone_realloc(zone, block, size); });
 }
 
+bool is_in_zone(uint64_t address, const void* zone) {
+  return malloc_zone_from_ptr(reinterpret_cast<const void*>(address)) == zone;
+}
+
+MEMPROF_HOOK void memprof_malloc_destroy_zone(_malloc_zone_t* zone) {
+  if (zone != nullptr && memprof::platform::is_malloc_logger_set()) {
+    const int saved_errno = errno;
+    memprof::profiler::record_free_where(is_in_zone, zone);
+    errno = saved_errno;
+  }
+  malloc_destroy_zone(zone);
+}
+
 struct Interposed {
   const void* replacement;
   const void* replaced;
@@ -46,6 +61,8 @@ __attribute__((used, section("__DATA,__interpose"))) const Interposed g_interpos
     {reinterpret_cast<const void*>(memprof_realloc), reinterpret_cast<const void*>(realloc)},
     {reinterpret_cast<const void*>(memprof_malloc_zone_realloc),
      reinterpret_cast<const void*>(malloc_zone_realloc)},
+    {reinterpret_cast<const void*>(memprof_malloc_destroy_zone),
+     reinterpret_cast<const void*>(malloc_destroy_zone)},
 };
 
 }  // namespace
