@@ -79,8 +79,10 @@ bool commit_pages(void* start, size_t size_bytes) {
   constexpr size_t kSmallestPage = 4096;
   if (is_in_file(start)) {
     auto* bytes = static_cast<uint8_t*>(start);
+    uint8_t nothing = 0;
+    asm volatile("" : "+r"(nothing));  // else the compiler reads only
     for (size_t at = 0; at < size_bytes; at += kSmallestPage) {
-      __atomic_fetch_or(bytes + at, uint8_t{0}, __ATOMIC_RELAXED);
+      __atomic_fetch_or(bytes + at, nothing, __ATOMIC_RELAXED);
     }
   }
   return true;
