@@ -379,19 +379,6 @@ void record_free_range(uint64_t first, uint64_t last) {
   }
 }
 
-void record_free_where(bool (*is_freed)(uint64_t address, const void* context), const void* context) {
-  if (!is_following()) {
-    return;
-  }
-  constexpr uint64_t kLast = reported::kBit - 1;
-  uint64_t address;
-  for (uint64_t slot = 0; g_live.next_between(1, kLast, &slot, &address);) {
-    if ((address & kKeptBits) == 0 && is_freed(address, context)) {
-      record_free(reinterpret_cast<void*>(address));
-    }
-  }
-}
-
 void count_cold_path(bool recorded, uint64_t muted_bytes) {
   if (recorded && muted_bytes == 0) {
     return;

@@ -77,10 +77,6 @@ void before_sandbox();
 // Takes out all records with first <= address <= last.
 void record_free_range(uint64_t first, uint64_t last);
 
-// Takes out all records of blocks (not of those that the program reported itself) that `is_freed(address, context)` is
-// true of; it is asked of each.  Not from a hook.
-void record_free_where(bool (*is_freed)(uint64_t address, const void* context), const void* context);
-
 // One more time that a clock ran out; `recorded`: a sample came of it.  `muted_bytes` went past it
 // meanwhile.
 void count_cold_path(bool recorded, uint64_t muted_bytes);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// libmalloc as its caller and its logger see it: zones, and the logger in the order of libmalloc 792.1.1 (src/malloc.c and
-// src/malloc_type.c; the function is named at each).  A block that is freed is the next one of its size class that anybody
+// libmalloc as its caller and its logger see it: zones, and the logger in the order of libmalloc 792.1.1 (malloc.c and
+// malloc_type.c; the function is named at each).  A block that is freed is the next one of its size class that anybody
 // gets, so that an address that is told of too late is another thread's already; MEMPROF_LOADER_YIELD=1: the thread lets the
 // others run at each place where that can happen.
 #define _GNU_SOURCE

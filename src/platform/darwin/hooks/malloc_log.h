@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Allocations as libmalloc tells of them: it calls what `malloc_logger` points to.
 //
-// What the words mean (libmalloc 792.1.1, src/malloc.c), `type` a sum of 2 allocation, 4 free, 8 the first argument is a zone,
+// What the words mean (libmalloc 792.1.1, malloc.c), `type` a sum of 2 allocation, 4 free, 8 the first argument is a zone,
 // 64 the block was cleared; arguments behind a zone move by one:
 //     malloc, calloc, valloc, memalign, batch    after it: size, 0, result the block
 //     free, free of a batch                      before it: the block

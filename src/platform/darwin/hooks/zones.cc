@@ -10,7 +10,7 @@
 namespace memprof::platform {
 namespace {
 
-// libmalloc's own, which malloc takes its blocks from (src/malloc.c, src/nanov2_malloc.c, src/pgm_malloc.c).
+// libmalloc's own, which malloc takes its blocks from (malloc.c, nanov2_malloc.c, pgm_malloc.c).
 constexpr const char* kMallocs[] = {"DefaultMallocZone", "MallocHelperZone", "DefaultPurgeableMallocZone",
                                     "ProbGuardMallocZone"};
 

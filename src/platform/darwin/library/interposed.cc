@@ -5,10 +5,11 @@
 // dyld puts the functions of this section in the place of the real ones for all other images, where the library was inserted or
 // linked to, and not where it came by dlopen.  Of the functions of libmalloc that take a type (malloc_type_realloc and kin) none
 // is here on purpose: as long as only those without a type are, libmalloc's typed ones call the untyped (libmalloc 792.1.1,
-// src/malloc_type.c, _malloc_detect_interposition and _malloc_type_realloc_outlined).
+// malloc_type.c, _malloc_detect_interposition and _malloc_type_realloc_outlined).
 #include <errno.h>
 #include <stdlib.h>
 
+#include "core/engine/live_samples.h"
 #include "core/hooks/sampled_call.h"
 #include "core/sampling/sampled_filter.h"
 #include "platform/darwin/hooks/malloc_log.h"

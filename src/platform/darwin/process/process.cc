@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The process and its threads (platform/process.h): a fork child is told by posix/fork_handler.h.
+// The process and its threads (platform/process.h): a fork child is told by platform/posix/fork_handler.h.
 #include "platform/process.h"
 
 #include <mach-o/dyld.h>
