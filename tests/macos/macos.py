@@ -90,7 +90,10 @@ class Machine:
 
     def build_program(self, name, *options):
         """An executable of macOS beside its object file, which its debug map names."""
-        path, source = self.folder / name, HERE / "programs" / f"{name}.c"
+        return self.build_source(HERE / "programs" / f"{name}.c", name, *options)
+
+    def build_source(self, source, name, *options):
+        path = self.folder / name
         target = [self.compiler, "cc", "-target", f"{self.processor}-macos.{MIN_MACOS}"]
         run([*target, *PROGRAM_FLAGS, *options, "-c", source, "-o", f"{path}.o"], self.folder / f"{name}.log")
         run([*target, f"{path}.o", "-o", path], self.folder / f"{name}.link.log")

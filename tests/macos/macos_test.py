@@ -10,6 +10,7 @@ MEMPROF_MACOS_ROUNDS      how often a test of what threads do at once is run (3)
 MEMPROF_MACOS_EVENTS      how much such a run allocates: rounds of each thread (500)
 Status 77 where zig is not to be had.
 """
+import json
 import os
 import pathlib
 import platform
@@ -190,6 +191,58 @@ class Life(Case):
             alone = MACHINES[processor].run(None, [path, 2, 50])
             out, _ = self.record(processor, "exact", 2, 50, status=42)
             self.assertEqual((alone.returncode, alone.stdout), (42, out))
+
+
+class Names(Case):
+    """The command's own names, by symbols and by what dsymutil made, against places that allocate as many bytes as their line."""
+
+    PLACES = int(os.environ.get("MEMPROF_MACOS_PLACES", "400"))
+
+    def write_source(self, path):
+        """Functions of two places each: in the function, and in one that is inlined into it."""
+        lines = ["#include <stdlib.h>", "#define STAY __asm__ volatile(\"\" ::: \"memory\")", "void* g_kept;"]
+        for number in range(self.PLACES // 2):
+            lines += [f"static inline __attribute__((always_inline)) void inner_{number}(void) {{",
+                      "  g_kept = malloc(__LINE__); STAY;", "}",
+                      f"__attribute__((noinline)) void outer_{number}(void) {{", f"  inner_{number}();",
+                      "  g_kept = malloc(__LINE__); STAY;", "}"]
+        lines += ["int main(void) {", *(f"  outer_{number}();" for number in range(self.PLACES // 2)), "  return 0;", "}"]
+        path.write_text("\n".join(lines) + "\n")
+
+    def report(self, profile):
+        done = subprocess.run([e2e.COMMAND, "report", "--json", "--by", "line", "-n", "1000000", "--all-frames", "--metric", "alloc_space", profile],
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, check=True)
+        return json.loads(done.stdout)["rows"]
+
+    def test_functions_and_lines(self):
+        if not pathlib.Path(e2e.COMMAND).exists() or macos.llvm("dsymutil") is None:
+            self.skipTest("memprof or dsymutil (llvm-19) is not here")
+        for processor in PROCESSORS:
+            machine = MACHINES[processor]
+            source = machine.folder / "places.c"
+            self.write_source(source)
+            path = machine.build_source(source, "places")
+            profile = machine.folder / "places.pb"
+            done = machine.run(LIBRARIES[processor], [path], MEMPROF_PROFILE=str(profile), MEMPROF_RATE="0")
+            self.assertEqual((done.returncode, done.stderr), (0, ""))
+            # Symbols alone: the function that was compiled into each address.
+            rows = [row for row in self.report(profile) if row["self"]["alloc_space"]["value"]]
+            self.assertEqual({row["name"] for row in rows}, {f"outer_{number}" for number in range(self.PLACES // 2)})
+            subprocess.run([macos.llvm("dsymutil"), path], check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            rows = [row for row in self.report(profile) if row["self"]["alloc_space"]["value"]]
+            text = source.read_text().splitlines()
+            places = {}
+            for row in rows:
+                self.assertEqual((row["file"], row["self"]["alloc_space"]["value"]), (str(source), row["line"]), row)
+                places[row["line"]] = row["name"]
+            wanted = {}
+            for number, line in enumerate(text, 1):
+                if "(void) {" in line:
+                    function = re.search(r"(\w+)\(void\) {", line)[1]
+                elif "malloc(__LINE__)" in line:
+                    wanted[number] = function
+            self.assertEqual(len(wanted), self.PLACES // 2 * 2)
+            self.assertEqual(places, wanted)
 
 
 class Library(unittest.TestCase):
