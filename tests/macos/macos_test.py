@@ -10,6 +10,7 @@ MEMPROF_MACOS_ROUNDS      how often a test of what threads do at once is run (3)
 MEMPROF_MACOS_EVENTS      how much such a run allocates: rounds of each thread (500)
 Status 77 where zig is not to be had.
 """
+import gzip
 import json
 import os
 import pathlib
@@ -22,6 +23,7 @@ import tempfile
 import unittest
 
 import macos
+import real_files
 
 sys.path.insert(0, str(macos.ROOT / "tests/e2e"))
 for variable, value in (("LIBRARY", "-"), ("COMMAND", macos.ROOT / "build/release/bin/memprof"), ("PROGRAMS", "-"), ("SOURCE", macos.ROOT)):
@@ -31,6 +33,7 @@ import e2e  # noqa: E402, pylint: disable=wrong-import-position
 PROCESSORS = os.environ.get("MEMPROF_MACOS_PROCESSORS", platform.machine()).split()
 ROUNDS = int(os.environ.get("MEMPROF_MACOS_ROUNDS", "3"))
 EVENTS = os.environ.get("MEMPROF_MACOS_EVENTS", "500")
+WHOLE = os.environ.get("MEMPROF_TEST_WHOLE") == "1"
 LIBRARIES, MACHINES, PROGRAMS = {}, {}, {}
 
 
@@ -243,6 +246,43 @@ class Names(Case):
                     wanted[number] = function
             self.assertEqual(len(wanted), self.PLACES // 2 * 2)
             self.assertEqual(places, wanted)
+
+    def test_symbols_of_real_files(self):
+        """Of stripped and unstripped ones: the name of each function is one that llvm-nm has at its address."""
+        if not WHOLE:
+            self.skipTest("only with MEMPROF_TEST_WHOLE=1: it fetches 22 MB")
+        files, why = real_files.fetch(macos.ROOT / "build/macos-files")
+        if files is None:
+            self.skipTest(why)
+        asked = right = 0
+        for file in files:
+            symbols = real_files.symbols_of(file)
+            if not symbols:
+                continue
+            profile, named = FOLDER / "real.pb", FOLDER / "named.pb"
+            real_files.write_profile(profile, file, real_files.uuid_of(file), [address + 1 for address in symbols])
+            named.unlink(missing_ok=True)
+            subprocess.run([e2e.COMMAND, "export", profile, "-o", named], check=True, capture_output=True)
+            for location, system_name in system_names(named).items():
+                asked += 1
+                right += system_name in symbols[location - 1]
+        print(f"{asked} functions of {len(files)} files, {right} right", flush=True)
+        self.assertGreater(asked, 1000)
+        self.assertGreater(right / asked, 0.999)
+
+
+def system_names(path):
+    """Address -> the mangled name of its function."""
+    data = pathlib.Path(path).read_bytes()
+    fields = list(e2e.message_fields(gzip.decompress(data) if data[:2] == b"\x1f\x8b" else data))
+    strings = [value.decode() for key, value in fields if key == 6]
+    functions = {f[1]: strings[f.get(3, 0)] for f in (dict(e2e.message_fields(v)) for k, v in fields if k == 5)}
+    found = {}
+    for body in (list(e2e.message_fields(v)) for k, v in fields if k == 4):
+        simple = {k: v for k, v in body if k != 4}
+        lines = [dict(e2e.message_fields(v)) for k, v in body if k == 4]
+        found[simple.get(3, 0)] = functions[lines[-1][1]] if lines else ""
+    return found
 
 
 class Library(unittest.TestCase):

@@ -185,10 +185,11 @@ class Reader {
       if (name_at >= names.size()) continue;
       std::string_view name = names.substr(name_at);
       name = name.substr(0, std::min(name.find('\0'), name.size()));
-      if (!name.empty() && name[0] == '_') name.remove_prefix(1);  // C names have one more there
-      const uint64_t vaddr = u64(entries, at + 8);
       // Labels that the assembler left.
-      if (name.empty() || name.substr(0, 5) == "ltmp0" || name[0] == 'L') continue;
+      if (name.substr(0, 4) == "ltmp" || name.substr(0, 1) == "L") continue;
+      if (name.substr(0, 1) == "_") name.remove_prefix(1);  // C names have one more there
+      if (name.empty()) continue;
+      const uint64_t vaddr = u64(entries, at + 8);
       facts_.symbols.push_back({vaddr, 0, name, code_of_[section], (type & kExternal) == 0});
       begins.push_back(vaddr);
     }

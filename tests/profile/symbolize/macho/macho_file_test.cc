@@ -142,6 +142,18 @@ TEST(MachOFile, AFunctionWithoutASymbolIsNotTheOneBeforeIt) {
   EXPECT_EQ(name_at(*file, 0x1040), "");
 }
 
+TEST(MachOFile, LabelsOfTheAssemblerAreNoFunctions) {
+  MachO object;
+  object.symbol("_LZ4_init", kText + 0x1000);
+  object.symbol("ltmp3", kText + 0x1010, 0x0e);
+  object.symbol("L_label", kText + 0x1020, 0x0e);
+  object.symbol("without_underscore", kText + 0x1030, 0x0e);
+  const auto file = read(object.finish());
+  ASSERT_NE(file, nullptr);
+  EXPECT_EQ(name_at(*file, 0x102f), "LZ4_init");
+  EXPECT_EQ(name_at(*file, 0x1030), "without_underscore");
+}
+
 TEST(MachOFile, SectionsOfDebugInfoHaveTheirNamesInElf) {
   MachO object;
   object.debug("__debug_info", "of units");
