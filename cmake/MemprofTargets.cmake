@@ -81,6 +81,10 @@ function(memprof_target_library name)
   target_compile_options(${name} PRIVATE
     -fno-exceptions -fno-rtti -fno-threadsafe-statics -ftls-model=initial-exec -fno-omit-frame-pointer
     -fasynchronous-unwind-tables)
+  # dyld makes a thread's part of thread-local data by malloc, in a hook of malloc: the system's folder has a place instead.
+  if(CMAKE_SYSTEM_NAME STREQUAL "Darwin")
+    target_compile_options(${name} PRIVATE -femulated-tls)
+  endif()
   if(NOT MEMPROF_SANITIZE)
     target_compile_options(${name} PRIVATE -O2)
   endif()

@@ -24,8 +24,12 @@
 #define MEMPROF_PUBLIC_THREAD_DATA(name) __attribute__((visibility("hidden")))
 #endif
 
-// Where the compiler's thread-local data is a call that may allocate (PE: gcc emulates it), the sampler's state is found by
-// a slot of the system's instead (platform/thread_slot.h).
-#if !defined(__ELF__) && !defined(__MACH__)
+// Where the compiler's thread-local data is a call that may allocate (PE: gcc emulates it; Mach-O: dyld allocates it by malloc at
+// a thread's first use), the sampler's state is found by a slot of the system's instead (platform/thread_slot.h).
+#if !defined(__ELF__)
 #define MEMPROF_THREAD_SLOT
+#endif
+// Where that slot is a call, too, which does not allocate.
+#if defined(__MACH__)
+#define MEMPROF_THREAD_SLOT_BY_CALL
 #endif

@@ -7,6 +7,8 @@
 
 #include <cstddef>
 
+#include "platform/object_format.h"
+
 namespace memprof::platform {
 
 // What the calling thread's word points to: kThreadDataBytes of zeroed memory that are its own
@@ -14,7 +16,7 @@ namespace memprof::platform {
 inline constexpr size_t kThreadDataBytes = 192;
 void* make_thread_data();
 
-#if defined(__x86_64__)
+#if defined(__x86_64__) && !defined(MEMPROF_THREAD_SLOT_BY_CALL)
 // Of the word, from the base of the segment that belongs to the thread (gs).
 extern size_t g_thread_word_offset;
 

@@ -16,9 +16,22 @@ from check_main import check_main
 INTERPOSER = "defines malloc, so it cannot be linked into a test; tests/e2e runs programs with it"
 PATCHER = "changes the code of its process; tests/e2e/inner_allocators_test.py runs programs with it"
 MUSL = "does something only in what is built for musl; tests/musl runs programs with it"
+MACOS = "needs macOS's headers; tests/macos/macos_test.py runs programs with it in a loader"
 WINDOWS = "tests/windows/windows_test.py runs programs with it"
 ONE_FILE = "only in the command as one file; tests/release/one_file_test.py runs it"
 EXCEPTIONS = {
+    "src/platform/darwin/hooks/imports.cc": MACOS,
+    "src/platform/darwin/hooks/malloc_log.cc": MACOS,
+    "src/platform/darwin/hooks/zones.cc": MACOS,
+    "src/platform/darwin/library/interposed.cc": MACOS,
+    "src/platform/darwin/library/library.cc": MACOS,
+    "src/platform/darwin/memory/memory.cc": MACOS,
+    "src/platform/darwin/modules/image_list.cc": MACOS,
+    "src/platform/darwin/modules/modules.cc": MACOS,
+    "src/platform/darwin/process/clock.cc": MACOS,
+    "src/platform/darwin/process/process.cc": MACOS,
+    "src/platform/darwin/process/thread_data.cc": MACOS,
+    "src/platform/darwin/stack/stack.cc": MACOS,
     "src/platform/linux/execute/execute.cc": "defines exec, only in libmemprof.so; tests/e2e/executed_test.py runs programs with it",
     "src/platform/linux/inline_hooks/complaints.cc": PATCHER,
     "src/platform/linux/inline_hooks/inline_hooks.cc": PATCHER,

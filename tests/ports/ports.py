@@ -37,8 +37,8 @@ SYSTEMS = "src/platform"
 POSIX = ["posix", "reference"]
 LIBC = "src/platform/linux/libc"  # a folder for each C library
 TARGETS = {  # target of zig: folders of src/platform
-    "aarch64-macos": POSIX,
-    "x86_64-macos": POSIX,
+    "aarch64-macos": [*POSIX, "darwin"],
+    "x86_64-macos": [*POSIX, "darwin"],
     "x86_64-windows-gnu": ["reference", "code", "windows"],  # posix/ is what Windows does not have
     "x86_64-linux-musl": [*POSIX, "code", "linux"],
     "aarch64-linux-musl": [*POSIX, "code", "linux"],

@@ -90,4 +90,20 @@ void account_moved(const LiveSample& sample, uint64_t first_rate, uint32_t to) {
   g_stacks.end_move();
 }
 
+void record_free_where(bool (*is_freed)(uint64_t address, const void* context), const void* context) {
+  if (!is_following()) {
+    return;
+  }
+  constexpr uint64_t kLast = reported::kBit - 1;
+  uint64_t address;
+  for (uint64_t slot = 0; g_live.next_between(1, kLast, &slot, &address);) {
+    if ((address & kKeptBits) == 0 && is_freed(address, context)) {
+      LiveSample freed;
+      if (take(address, g_live.find(address), &freed)) {
+        account_freed(freed);
+      }
+    }
+  }
+}
+
 }  // namespace memprof::profiler

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A live sample comes, goes or stands for more: all sums that have a part of it, together.  Only core/engine
-// includes this.
+// A live sample comes, goes or stands for more: all sums that have a part of it, together.  core/engine includes
+// this, and a system's folder for record_free_where.
 //
 // Model: what a stack has allocated, minus what it has freed, is what its live samples stand for, at any time
 // when nobody is between the two.
@@ -36,5 +36,9 @@ void account_new_rate(const LiveSample& before, const LiveSample& now, bool is_f
 // Its record has the stack `to` since; both stacks are held by the caller, and its own uses go with it.  By
 // `first_rate` it was counted as allocated.
 void account_moved(const LiveSample& sample, uint64_t first_rate, uint32_t to);
+
+// Takes out all records of blocks (not of those that the program reported itself) that `is_freed(address, context)` is
+// true of; it is asked of each.  Not from a hook.
+void record_free_where(bool (*is_freed)(uint64_t address, const void* context), const void* context);
 
 }  // namespace memprof::profiler

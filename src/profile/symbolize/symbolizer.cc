@@ -14,6 +14,7 @@
 #include "profile/symbolize/elf/mini_symbols.h"
 #include "profile/symbolize/elf/symbol_table.h"
 #include "profile/symbolize/jit/jit_names.h"
+#include "profile/symbolize/macho/macho_file.h"
 #include "profile/symbolize/pe/pe_file.h"
 #include "profile/symbolize/pe/windows_path.h"
 
@@ -42,7 +43,7 @@ std::unique_ptr<ElfFile> open_profiled_file(const Profile& profile, const Mappin
     return nullptr;
   }
   std::string why;
-  auto file = ElfFile::open(path, &why);
+  auto file = is_macho_file(path) ? open_macho_file(path, mapping.build_id, &why) : ElfFile::open(path, &why);
   if (file == nullptr) {
     *warning = path + ": " + why + "; no names";
     return nullptr;
@@ -165,6 +166,9 @@ void Symbolizer::symbolize_mapping(Profile& profile, uint32_t mapping_index,
     return options.debuginfod != nullptr ? options.debuginfod->find(build_id, mapping.path) : nullptr;
   };
   auto debug = options.use_debug_files ? open_debug_file(*file, options.debug_root) : nullptr;
+  if (debug == nullptr && options.use_debug_files && is_macho_file(mapping.path)) {
+    debug = open_dsym(mapping.path, mapping.build_id);
+  }
   if (debug == nullptr && !file->has_debug_info()) debug = ask(file->build_id());
   const auto mini = debug == nullptr ? open_mini_symbols(*file) : nullptr;
   std::vector<uint32_t> known;

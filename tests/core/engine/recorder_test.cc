@@ -6,6 +6,7 @@
 
 #include <atomic>
 
+#include "core/engine/live_samples.h"
 #include "core/engine/profiler.h"
 #include "core/sampling/weight.h"
 #include "platform/clock.h"
@@ -47,6 +48,24 @@ TEST(Recorder, ARecordKeepsWhatIsKnownOfItsSample) {
     EXPECT_EQ(1u, c.frames);
     EXPECT_EQ(1u, c.min_depth);
     EXPECT_EQ(1u, c.stacks);
+  });
+}
+
+TEST(Recorder, RecordsThatAConditionHoldsOfAreFreed) {
+  in_child([] {
+    start_at(4096);
+    for (const uint64_t address : {0x10000, 0x20000, 0x30000}) record(address, 64, 4096);
+    const uint64_t limit = 0x20000;
+    profiler::record_free_where(
+        [](uint64_t address, const void* context) {
+          return address <= *static_cast<const uint64_t*>(context);
+        },
+        &limit);
+    const auto s = take_own();
+    ASSERT_EQ(1u, s->records.size);
+    EXPECT_EQ(0x30000u, s->records.data[0].address);
+    EXPECT_EQ(1u, profiler::counters().live_samples);
+    EXPECT_EQ(3u, profiler::counters().samples);
   });
 }
 
