@@ -38,7 +38,7 @@ def stage(name, libdir, glibc, musl, command, version, epoch):
     for program in (tree / "bin/memprof", *tree.rglob("*.so*")):
         if not program.is_symlink():
             program.chmod(0o755)
-    help_pages.write(tree / "bin/memprof", tree / "share", version, epoch)
+    help_pages.write(tree / "bin/memprof", tree / "share")
     parts.write_licenses(tree / "share/doc/memprof/licenses")
     packages.set_modes(tree)
     names_no_path(tree)
