@@ -102,7 +102,7 @@ class Judged:
         in_heap = resident["unexplained_heap_bytes"]
         in_mappings = resident["unexplained_bytes"] - in_heap
         unexplained = (0 if not resident["complete"] and in_heap > 0 else in_heap) + (
-            0 if in_mappings > 0 and (unseen.get("owner") or resident["likely_runtime"]) else in_mappings)
+            0 if in_mappings > 0 and (unseen.get("owner") or resident["likely_runtime"] or not resident["free_known"]) else in_mappings)
         self.cells.update(rss=resident["rss_bytes"] / 2**20, anonymous=anonymous / 2**20, live=resident["live_bytes"] / 2**20,
                           runtime=resident["runtime_bytes"] / 2**20, other=resident["anonymous_bytes"] / 2**20, unexplained=unexplained / 2**20,
                           owner=unseen.get("owner") or resident["runtime"] or resident["likely_runtime"])

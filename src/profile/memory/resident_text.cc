@@ -72,11 +72,13 @@ struct Mappings {
   std::string owner;  // whose heap they may be
 };
 
-std::string in_mappings(double size_bytes, const Mappings& mappings) {
+std::string in_mappings(const ResidentMemory& m, double size_bytes, const Mappings& mappings) {
   const std::string text = bytes(size_bytes) + " in mappings ";
   if (mappings.are_recorded) return text + "without a sampled block: --mmap lists the program's own";
-  return text + (mappings.owner.empty() ? "of unknown origin: memprof run --mmap shows who maps them"
-                                        : "that malloc does not have: " + mappings.owner + ", most likely");
+  if (!mappings.owner.empty()) return text + "that malloc does not have: " + mappings.owner + ", most likely";
+  const bool is_silent = (m.state & kResidentFreeKnown) == 0 && (m.state & kResidentOtherHeap) != 0;
+  return text + (is_silent ? "without a sampled block: most likely free, and kept by the allocator"
+                           : "of unknown origin: memprof run --mmap shows who maps them");
 }
 
 // Lists of free blocks are read as long as it costs little.
@@ -92,7 +94,8 @@ std::string reason_below_zero(const ResidentMemory& m, const Mappings& mappings)
   const double min = min_shown(m);
   const std::string estimate = fmt::format("the heap's estimate is {} above what there is", bytes(-in_heap));
   const bool is_elsewhere = elsewhere <= -min || elsewhere < in_heap;
-  if (!is_elsewhere) return elsewhere >= min ? in_mappings(elsewhere, mappings) + "; " + estimate : estimate;
+  if (!is_elsewhere)
+    return elsewhere >= min ? in_mappings(m, elsewhere, mappings) + "; " + estimate : estimate;
   const std::string heap = in_heap >= min    ? in_allocator(m, in_heap) + "; "
                            : in_heap <= -min ? estimate + "; "
                                              : "";
@@ -107,7 +110,7 @@ void add_unexplained(const ResidentMemory& m, const Mappings& known, SumLines* l
   const double elsewhere = m.unexplained_bytes() - in_heap;
   const double min = min_shown(m);
   const std::string text = "+ not explained " + bytes(m.unexplained_bytes());
-  const std::string mappings = in_mappings(elsewhere, known);
+  const std::string mappings = in_mappings(m, elsewhere, known);
   if (m.unexplained_bytes() < 0) {
     lines->add(fmt::format("{} ({})", text, reason_below_zero(m, known)));
     return;

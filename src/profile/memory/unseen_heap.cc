@@ -41,6 +41,9 @@ constexpr RuntimeHeap kRuntimeHeaps[] = {
     {"libruby", "Ruby's heap", "ObjectSpace.dump_all lists its objects"},
     {"ruby", "Ruby's heap", "ObjectSpace.dump_all lists its objects"},
     {"libgc.so", "the heap of the Boehm collector", "GC_dump() says its size"},
+    {"cc1", "GCC's own heap", "-fmem-report says its parts"},
+    {"lto1", "GCC's own heap", "-fmem-report says its parts"},
+    {"tarantool", "Tarantool's heap", "box.slab.info() and collectgarbage('count') say its size"},
     {"beam.smp", "Erlang's heap", "erlang:memory() says its parts"},
     {"clickhouse", "ClickHouse's allocator", "its table system.asynchronous_metrics has jemalloc's counts"},
     {"_chdb", "ClickHouse's allocator", ""},  // system.asynchronous_metrics is there in servers only

@@ -186,6 +186,10 @@ TEST(ResidentText, WhoseTheRestIsIsSaidInTheSameLine) {
   EXPECT_THAT(text_of(m, "Ruby's heap"),
               HasSubstr("in mappings that malloc does not have: Ruby's heap, most likely)"));
   EXPECT_THAT(text_of(m, ""), Not(HasSubstr("in part")));
+  ResidentMemory silent = m;
+  silent.state = kResidentOtherHeap;
+  EXPECT_THAT(text_of(silent, ""),
+              HasSubstr("without a sampled block: most likely free, and kept by the allocator)"));
   m.state |= kResidentFreeCut;
   EXPECT_THAT(text_of(m, ""),
               HasSubstr(" in the allocator's memory, whose lists of free blocks were read in part, "));

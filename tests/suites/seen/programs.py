@@ -106,7 +106,7 @@ PROGRAMS = {
     "qemu": ("qemu-system-x86", ["sh", "-c", "printf 'info version\\nquit\\n' | qemu-system-x86_64 -m 64 -display none -nodefaults -S -monitor stdio | grep -c QEMU"], "", "QEMU"),
     "mpirun": ("openmpi-bin", ["mpirun", "--allow-run-as-root", "--oversubscribe", "-n", "2", "sort", "text", "-o", "/dev/null"], "", ""),
     "tarantool": ("tarantool", ["tarantool", "-e", "local t = {} for i = 1, 300000 do t[i] = {i, 'k' .. i} end print(#t) os.exit(0)"], "", "Tarantool"),
-    "unbound": ("unbound dnsutils", served("unbound -d -c unbound.conf", "dig +short @127.0.0.1 -p 15353 h77.example.org"), "", ""),
+    "unbound": ("unbound bind9-dnsutils", served("unbound -d -c unbound.conf", "dig +short @127.0.0.1 -p 15353 h77.example.org"), "", ""),
     "bind9": ("bind9-utils", ["sh", "-c", "named-checkzone -q example.org zone; echo $?"], "", ""),
     "mosquitto": ("mosquitto mosquitto-clients",
                   served("mosquitto -c mosquitto.conf", "for i in 1 2 3; do mosquitto_pub -p 18830 -r -t a/$i -f text -q 1; done; mosquitto_sub -p 18830 -t 'a/#' -C 3 | sha256sum"), "", ""),
