@@ -23,16 +23,18 @@ constexpr char kHelp[] =
     R"(usage: memprof fleet FOLDER|FILE... [--version-label NAME] [-n ROWS] [--json]
 
 Reads what `memprof ship --to /FOLDER` wrote, of any number of hosts: what each
-service holds, hosts that hold more in a function than the others of their service,
-and functions that hold more or less in a version than in the one before. The hosts
-are the measure of chance: what they differ by anyhow is not named. Of what is named
-at most 5 % are false alarms, on average. One file is in memory at a time.
+service holds, hosts that hold more in a function than the others of their
+service, and functions that hold more or less in a version than in the one
+before. The hosts are the measure of chance: what they differ by anyhow is not
+named. Of what is named at most 5 % are false alarms, on average. One file is in
+memory at a time.
 
   --version-label NAME  the label that says the version (service_version)
   -n ROWS               rows of each kind (20)
   --json                all of them, as JSON
 
-Files that are damaged, or that memprof ship did not write, are left out, and said.
+Files that are damaged, or that memprof ship did not write, are left out and
+named.
 )";
 
 constexpr char kEnd[] = ".pb.gz";

@@ -22,10 +22,10 @@ constexpr char kHelp[] =
                     [--metrics FILE] [PID...]
        memprof ship --dry-run [--to TARGET]... [PID...]
 
-Ships what the processes of this machine allocate and hold, one shipper for all of
-them. A look is taken at each process every so often, from outside: no process is
-stopped or signalled. What was allocated is sent as increments, what is live, mapped
-or was the peak as it is. Processes with the same labels are sent as one.
+Ships what the processes of this machine allocate and hold, one shipper for all
+of them. A look is taken at each process every so often, from outside: no process
+is stopped or signalled. What was allocated is sent as increments; what is live,
+mapped or was the peak, as it is. Processes with the same labels are sent as one.
 
 A look waits in the spool until every target has it, also over a restart.
 docs/fleet.md says what is counted, and what a service must take.
@@ -36,16 +36,16 @@ docs/fleet.md says what is counted, and what a service must take.
 constexpr char kOptions[] =
     R"(  PID...           only these processes; then it ends when they have ended
   --every TIME     time between two looks (1m), from 100ms to 1h
-  --count N        end after so many looks, when the targets have them; exit status
-                   1 if they have not within a minute
+  --count N        end after so many looks, when the targets have them; exit
+                   status 1 if they have not within a minute
   --service NAME   the label service_name; else OTEL_SERVICE_NAME of the process,
                    else the name of its program
   --host NAME      the label host; else the name of this machine
   --label NAME=VALUE         another label; at most 16 of these
   --label-env NAME=VARIABLE  a label from the environment that the process was
                    started with, as service_version=APP_VERSION
-  --containers     also processes in containers, whose files are others than ours; it
-                   takes their user, or root with the capability SYS_PTRACE
+  --containers     also processes in containers, whose files are others than ours;
+                   it takes their user, or root with the capability SYS_PTRACE
   --pid-label      a label with the process id: a series for each process
   --spool DIR      where looks wait (/var/lib/memprof/ship for root, else
                    ~/.local/state/memprof/ship)
@@ -54,12 +54,12 @@ constexpr char kOptions[] =
   --token-file FILE     a bearer token; FILE is read again for each request
   --password-file FILE  NAME:PASSWORD, for basic authentication
   --ca-file FILE        certificates to trust, instead of the system's
-  --metrics FILE   write what was shipped, dropped and waits to FILE after each look,
-                   in the text form of Prometheus
+  --metrics FILE   write what was shipped, dropped and waits to FILE after each
+                   look, in the text form of Prometheus
   --dry-run        show what would be shipped, with its labels, and end
 
-http_proxy, https_proxy and no_proxy are obeyed. Ctrl-C and SIGTERM take a last look
-and end within some seconds; what was not sent stays in the spool.
+http_proxy, https_proxy and no_proxy are obeyed. Ctrl-C and SIGTERM take a last
+look and end within some seconds; what was not sent stays in the spool.
 )";
 
 std::string help() {
