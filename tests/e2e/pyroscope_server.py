@@ -34,6 +34,7 @@ class Server:
         self.repeated = 0   # pushes of what was there
         self.requests = []  # headers
         self.http = http.server.ThreadingHTTPServer(("127.0.0.1", port), self._handler())
+        self.http.handle_error = lambda *arguments: None  # a shipper that is killed waits for no answer
         self.http.daemon_threads = True
         if certificate:
             context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)

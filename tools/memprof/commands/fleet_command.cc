@@ -23,13 +23,14 @@ namespace fs = std::filesystem;
 HelpText help() {
   return {"memprof fleet FOLDER|FILE... [OPTIONS]",
           R"(Reads what `memprof ship --to /FOLDER` wrote, of any number of hosts: what each
-service holds, hosts that hold more in a function than the others of their service,
-and functions that hold more or less in a version than in the one before.
+service holds, hosts that hold more in a function than the others of their
+service, and functions that hold more or less in a version than in the one
+before.
 )",
           R"(The hosts are the measure of chance: what they differ by anyhow is not named. Of
 what is named at most 5 % are false alarms, on average. One file is in memory at a
-time. Files that are damaged, or that memprof ship did not write, are left out, and
-said.
+time. Files that are damaged, or that memprof ship did not write, are left out and
+named.
 )",
           ""};
 }

@@ -17,19 +17,19 @@ HelpText help() {
   return {
       "memprof ship --to TARGET [OPTIONS] [PID...]\n"
       "memprof ship --dry-run [--to TARGET]... [PID...]",
-      R"(Ships what the processes of this machine allocate and hold, one shipper for all of
-them. Without PID: all that have memprof in them.
+      R"(Ships what the processes of this machine allocate and hold, one shipper for all
+of them. Without PID: all that have memprof in them.
 )",
       R"(A look is taken at each process every so often, from outside: no process is
-stopped or signalled. What was allocated is sent as increments, what is live, mapped
-or was the peak as it is. Processes with the same labels are sent as one. With PIDs
-it ends when these have ended.
+stopped or signalled. What was allocated is sent as increments; what is live,
+mapped or was the peak, as it is. Processes with the same labels are sent as one.
+With PIDs it ends when these have ended.
 
 A look waits in the spool until every target has it, also over a restart.
 docs/fleet.md says what is counted, and what a service must take.
 )",
-      R"(http_proxy, https_proxy and no_proxy are obeyed. Ctrl-C and SIGTERM take a last look
-and end within some seconds; what was not sent stays in the spool.
+      R"(http_proxy, https_proxy and no_proxy are obeyed. Ctrl-C and SIGTERM take a last
+look and end within some seconds; what was not sent stays in the spool.
 )"};
 }
 

@@ -10,8 +10,7 @@ const std::vector<TargetKind>& target_kinds() {
   static const std::vector<TargetKind> kKinds = {
       {"http://HOST:PORT   Pyroscope, by its Push API; also https://", is_pyroscope_url,
        make_pyroscope_target},
-      {"/FOLDER            a folder, or a bucket that is mounted: a file for each look", is_directory,
-       make_directory_target},
+      {"/FOLDER            a folder, or a mounted bucket", is_directory, make_directory_target},
   };
   return kKinds;
 }
