@@ -158,6 +158,14 @@ class Life(Case):
                 got = [found[name][metric] for metric in ("inuse_objects", "inuse_space", "alloc_objects", "alloc_space")]
                 self.assertEqual(got, [int(number) for number in truth], name)
 
+    def test_a_logger_that_was_there_before(self):
+        """It has each call, too."""
+        for processor in PROCESSORS:
+            out, path = self.record(processor, "race", 100, MEMPROF_LOADER_LOGGER="1")
+            self.check_truth(processor, "race", out, path)
+            # keep_block, site_first, site_moved, and a free: 4 calls a round and thread.
+            self.assertEqual(out.splitlines()[-1], f"the first logger had {8 * 100 * 4} calls")
+
     def test_fork(self):
         """A child that is followed has a profile of its own, in which nothing of its parent is."""
         for processor in PROCESSORS:

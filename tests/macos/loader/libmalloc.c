@@ -42,6 +42,15 @@ static char* g_free[kClasses];
 static char *g_room, *g_room_end;
 static pthread_mutex_t g_lock = PTHREAD_MUTEX_INITIALIZER;
 
+// A logger that is there before ours; MEMPROF_LOADER_LOGGER=1.
+static unsigned long g_logged;
+static void count_call(uint32_t type, uintptr_t a, uintptr_t b, uintptr_t c, uintptr_t result, uint32_t skipped) {
+  (void)type, (void)a, (void)b, (void)c, (void)result, (void)skipped;
+  __atomic_fetch_add(&g_logged, 1, __ATOMIC_RELAXED);
+}
+void set_first_logger(void) { mac_malloc_logger = count_call; }
+unsigned long first_logger_calls(void) { return g_logged; }
+
 static struct header* header_of(const void* block) { return (struct header*)((uintptr_t)block - sizeof(struct header)); }
 
 static void let_others_run(void) {

@@ -291,6 +291,8 @@ int main(int argc, char** argv) {
   if (library != NULL && (interposes == NULL || *interposes != '0')) note_interposed(library);
   struct image* program = load_image(argv[2], &offset);
   if (offset == 0) fail("has no LC_MAIN", argv[2]);
+  const char* has_logger = getenv("MEMPROF_LOADER_LOGGER");
+  if (has_logger != NULL) set_first_logger();
   announce_image(program);
   if (library != NULL) {
     announce_image(library);
@@ -300,5 +302,6 @@ int main(int argc, char** argv) {
   struct start start = {program, offset, {argc - 2, argv + 2, environ}};
   const int status = call_with_first_frame(run_main, &start);
   run_exit_functions();
+  if (has_logger != NULL) dprintf(1, "the first logger had %lu calls\n", first_logger_calls());
   _exit(status);
 }

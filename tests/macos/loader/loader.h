@@ -26,6 +26,10 @@ void* find_simulated(const char* name);
 // What dyld puts in the place of a function, else itself.
 void* after_interposing(void* function);
 
+// Of libmalloc.c: a logger that counts its calls.
+void set_first_logger(void);
+unsigned long first_logger_calls(void);
+
 // Of libsystem.c.
 void announce_image(const struct image* image);
 void retire_image(const struct image* image);
