@@ -76,7 +76,9 @@ class Scripts(unittest.TestCase):
         for name, umask in (("a", 0o022), ("b", 0o077)):
             builds.FOLDER = self.folder / f"build-{name}"
             out = self.folder / f"{name}.deb"
-            packages.deb(self.make_tree(name, umask), "1.2.3", "x86_64", out, EPOCH)
+            made = self.make_tree(name, umask)
+            packages.set_times(made, EPOCH - umask * 1000)  # older than the sources, each at its own time
+            packages.deb(made, "1.2.3", "x86_64", out, EPOCH)
             bytes_of.append(out.read_bytes())
         self.assertEqual(*bytes_of)
         said = subprocess.run(["dpkg-deb", "--info", out], stdout=subprocess.PIPE, text=True, check=True).stdout

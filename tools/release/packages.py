@@ -3,6 +3,7 @@
 import gzip
 import hashlib
 import io
+import os
 import pathlib
 import re
 import shutil
@@ -23,6 +24,12 @@ def set_modes(tree):
     for path in (tree, *tree.rglob("*")):
         if not path.is_symlink():
             path.chmod(0o755 if path.is_dir() or path.stat().st_mode & 0o100 else 0o644)
+
+
+def set_times(tree, epoch):
+    """Packers only take what is newer for the time of the sources; a checkout's files may be older."""
+    for path in (tree, *tree.rglob("*")):
+        os.utime(path, (epoch, epoch), follow_symlinks=False)
 
 
 def write_whole(out, content):
@@ -77,6 +84,7 @@ def deb(tree, version, processor, out, epoch):
     (control / "md5sums").write_text("".join(sums))
     (control / "triggers").write_text("activate-noawait ldconfig\n")
     set_modes(root)
+    set_times(root, epoch)
     builds.run(["dpkg-deb", "--build", "--root-owner-group", "--uniform-compression", "--threads-max=1", "-Zxz", root, out], builds.FOLDER / "deb.log", epoch)
 
 
@@ -87,6 +95,7 @@ def rpm(tree, version, processor, out, epoch):
     staged = top / "staged"
     shutil.copytree(tree, staged / "usr", symlinks=True)
     set_modes(staged)
+    set_times(staged, epoch)
     files = [f"/{path.relative_to(staged)}" for path in sorted(staged.rglob("*")) if path.is_symlink() or path.is_file()]
     files = [f"{name}*" if "/man/" in name else name for name in files]  # which rpm may compress
     spec = top / "memprof.spec"
