@@ -18,7 +18,7 @@ std::vector<OptionText> offered(const Description& description) {
 }
 
 // For a word in single quotes.
-std::string quoted(const std::string& text) {
+std::string in_quotes(const std::string& text) {
   std::string out;
   for (const char c : text) out += c == '\'' ? "'\\''" : std::string(1, c);
   return out;
@@ -32,7 +32,7 @@ std::string brief_of(const std::string& text, const std::string& special) {
     if (special.find(c) != std::string::npos) out += '\\';
     out += c;
   }
-  return quoted(out);
+  return in_quotes(out);
 }
 
 // Commands behind whose options another program's name and arguments stand.

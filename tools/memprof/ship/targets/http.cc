@@ -118,7 +118,8 @@ HttpAnswer Http::post(const HttpRequest& /*request*/) {
 }
 
 std::string why_no_http() {
-  return "this memprof was built without libcurl; build it with libcurl4-openssl-dev, or ship to a folder";
+  return "this memprof has no libcurl (the command as one static file never does); build it with libcurl4-openssl-dev, or ship "
+         "to a folder";
 }
 
 }  // namespace memprof::cli
