@@ -27,7 +27,7 @@ NAME = "seen_memory"
 LIMIT_S = 300
 LARGEST_SHARE, LARGEST_BYTES = 0.05, 2 << 20
 LEAST_SAMPLES = 20  # fewer tell nothing of rows
-WRAPPER = re.compile(r"^(?!.*\bmake).*(\b|_)(x?malloc|x?calloc|x?realloc|alloc)\d*$|operator new", re.I)
+WRAPPER = re.compile(r"^(?!.*\bmake).*(\b|_)(x?malloc|x?calloc|x?realloc)\d*$|operator new", re.I)
 
 
 class Judged:

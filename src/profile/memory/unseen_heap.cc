@@ -44,6 +44,7 @@ constexpr RuntimeHeap kRuntimeHeaps[] = {
     {"cc1", "GCC's own heap", "-fmem-report says its parts"},
     {"lto1", "GCC's own heap", "-fmem-report says its parts"},
     {"tarantool", "Tarantool's heap", "box.slab.info() and collectgarbage('count') say its size"},
+    {"libswipl", "SWI-Prolog's stacks", "statistics/0 says their size"},
     {"beam.smp", "Erlang's heap", "erlang:memory() says its parts"},
     {"clickhouse", "ClickHouse's allocator", "its table system.asynchronous_metrics has jemalloc's counts"},
     {"_chdb", "ClickHouse's allocator", ""},  // system.asynchronous_metrics is there in servers only

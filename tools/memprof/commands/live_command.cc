@@ -30,8 +30,7 @@ namespace {
 HelpText help() {
   return {
       "memprof live PID... | --name PROGRAM [OPTIONS]\n"
-      "memprof live PID -o PATH [--force] [--raw]\n"
-      "memprof live PID --record FILE.series [--every TIME] [--limit SIZE]",
+      "memprof live PID -o PATH | --record FILE.series",
       R"(Shows what memory running processes hold. memprof must be in them: started by
 `memprof run`, attached, preloaded or linked. They are not stopped. ? lists the
 keys of the view, q ends it. memprof list shows such processes.
