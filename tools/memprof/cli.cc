@@ -42,7 +42,8 @@ options:
 )";
 
 std::string whole_help() {
-  return std::string(kBeginning) + "usage: memprof COMMAND [OPTIONS]\n\ncommands:\n" + about_commands() + kEnd;
+  return std::string(kBeginning) + "usage: memprof COMMAND [OPTIONS]\n\ncommands:\n" + about_commands() +
+         kEnd;
 }
 
 int dispatch(const std::vector<std::string>& arguments) {

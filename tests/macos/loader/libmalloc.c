@@ -44,14 +44,21 @@ static pthread_mutex_t g_lock = PTHREAD_MUTEX_INITIALIZER;
 
 // A logger that is there before ours; MEMPROF_LOADER_LOGGER=1.
 static unsigned long g_logged;
-static void count_call(uint32_t type, uintptr_t a, uintptr_t b, uintptr_t c, uintptr_t result, uint32_t skipped) {
+static void count_call(uint32_t type, uintptr_t a, uintptr_t b, uintptr_t c, uintptr_t result,
+                       uint32_t skipped) {
   (void)type, (void)a, (void)b, (void)c, (void)result, (void)skipped;
   __atomic_fetch_add(&g_logged, 1, __ATOMIC_RELAXED);
 }
-void set_first_logger(void) { mac_malloc_logger = count_call; }
-unsigned long first_logger_calls(void) { return g_logged; }
+void set_first_logger(void) {
+  mac_malloc_logger = count_call;
+}
+unsigned long first_logger_calls(void) {
+  return g_logged;
+}
 
-static struct header* header_of(const void* block) { return (struct header*)((uintptr_t)block - sizeof(struct header)); }
+static struct header* header_of(const void* block) {
+  return (struct header*)((uintptr_t)block - sizeof(struct header));
+}
 
 static void let_others_run(void) {
   if (g_loader_yields) sched_yield();
@@ -136,7 +143,9 @@ static void log_malloc(uint32_t type, struct zone* zone, uintptr_t a, uintptr_t 
   if (mac_malloc_logger) mac_malloc_logger(type | kHasZone, (uintptr_t)zone, a, b, (uintptr_t)result, 0);
 }
 
-static struct zone* zone_or_default(struct zone* zone) { return zone != NULL ? zone : &g_zones[0]; }
+static struct zone* zone_or_default(struct zone* zone) {
+  return zone != NULL ? zone : &g_zones[0];
+}
 
 // _malloc_zone_malloc_instrumented_or_legacy
 MALLOC_TEXT void* mac_malloc_zone_malloc(struct zone* zone, size_t size) {
@@ -172,20 +181,24 @@ MALLOC_TEXT void mac_malloc_zone_free(struct zone* zone, void* block) {
 // _malloc_zone_realloc: it logs a failure, too, but not a size beyond malloc_absolute_max_size
 MALLOC_TEXT void* mac_malloc_zone_realloc(struct zone* zone, void* block, size_t size) {
   if (size > SIZE_MAX / 2) return NULL;
-  void* moved = block != NULL ? zone_move(zone_or_default(zone), block, size) : zone_take(zone_or_default(zone), size, 16);
+  void* moved = block != NULL ? zone_move(zone_or_default(zone), block, size)
+                              : zone_take(zone_or_default(zone), size, 16);
   log_malloc(kAllocated | kFreed, zone_or_default(zone), (uintptr_t)block, size, moved);
   return moved;
 }
 // malloc_zone_batch_malloc
-MALLOC_TEXT unsigned mac_malloc_zone_batch_malloc(struct zone* zone, size_t size, void** results, unsigned count) {
+MALLOC_TEXT unsigned mac_malloc_zone_batch_malloc(struct zone* zone, size_t size, void** results,
+                                                  unsigned count) {
   unsigned got = 0;
   while (got < count && (results[got] = zone_take(zone_or_default(zone), size, 16)) != NULL) ++got;
-  for (unsigned i = 0; mac_malloc_logger && i < got; ++i) log_malloc(kAllocated, zone_or_default(zone), size, 0, results[i]);
+  for (unsigned i = 0; mac_malloc_logger && i < got; ++i)
+    log_malloc(kAllocated, zone_or_default(zone), size, 0, results[i]);
   return got;
 }
 // malloc_zone_batch_free
 MALLOC_TEXT void mac_malloc_zone_batch_free(struct zone* zone, void** blocks, unsigned count) {
-  for (unsigned i = 0; mac_malloc_logger && i < count; ++i) log_malloc(kFreed, zone_or_default(zone), (uintptr_t)blocks[i], 0, NULL);
+  for (unsigned i = 0; mac_malloc_logger && i < count; ++i)
+    log_malloc(kFreed, zone_or_default(zone), (uintptr_t)blocks[i], 0, NULL);
   for (unsigned i = 0; i < count; ++i) zone_give(blocks[i]);
 }
 
@@ -194,9 +207,18 @@ MALLOC_TEXT void* mac_malloc(size_t size) {
   if (block == NULL) errno = ENOMEM;
   return block;
 }
-MALLOC_TEXT void* mac_calloc(size_t count, size_t size) { void* block = mac_malloc_zone_calloc(NULL, count, size); return block; }
-MALLOC_TEXT void* mac_valloc(size_t size) { void* block = mac_malloc_zone_valloc(NULL, size); return block; }
-MALLOC_TEXT void* mac_aligned_alloc(size_t alignment, size_t size) { void* block = mac_malloc_zone_memalign(NULL, alignment, size); return block; }
+MALLOC_TEXT void* mac_calloc(size_t count, size_t size) {
+  void* block = mac_malloc_zone_calloc(NULL, count, size);
+  return block;
+}
+MALLOC_TEXT void* mac_valloc(size_t size) {
+  void* block = mac_malloc_zone_valloc(NULL, size);
+  return block;
+}
+MALLOC_TEXT void* mac_aligned_alloc(size_t alignment, size_t size) {
+  void* block = mac_malloc_zone_memalign(NULL, alignment, size);
+  return block;
+}
 MALLOC_TEXT int mac_posix_memalign(void** block, size_t alignment, size_t size) {
   void* got = mac_malloc_zone_memalign(NULL, alignment, size);
   if (got == NULL) return ENOMEM;
@@ -232,9 +254,20 @@ MALLOC_TEXT void* mac_reallocf(void* block, size_t size) {
   return moved;
 }
 // malloc_type_malloc and kin, as compilers of macOS 15 call them: logged by the untyped function below them
-MALLOC_TEXT void* mac_malloc_type_malloc(size_t size, uint64_t type) { (void)type; void* block = mac_malloc(size); return block; }
-MALLOC_TEXT void* mac_malloc_type_calloc(size_t count, size_t size, uint64_t type) { (void)type; void* block = mac_calloc(count, size); return block; }
-MALLOC_TEXT void mac_malloc_type_free(void* block, uint64_t type) { (void)type; mac_free(block); }
+MALLOC_TEXT void* mac_malloc_type_malloc(size_t size, uint64_t type) {
+  (void)type;
+  void* block = mac_malloc(size);
+  return block;
+}
+MALLOC_TEXT void* mac_malloc_type_calloc(size_t count, size_t size, uint64_t type) {
+  (void)type;
+  void* block = mac_calloc(count, size);
+  return block;
+}
+MALLOC_TEXT void mac_malloc_type_free(void* block, uint64_t type) {
+  (void)type;
+  mac_free(block);
+}
 // _malloc_type_realloc_outlined: where only untyped functions are interposed (malloc_interposition_compat), through the symbol
 MALLOC_TEXT void* mac_malloc_type_realloc(void* block, size_t size, uint64_t type) {
   (void)type;
@@ -260,8 +293,12 @@ void mac_malloc_set_zone_name(struct zone* zone, const char* name) {
     zone->name_pointer = zone->name;
   }
 }
-const char* mac_malloc_get_zone_name(struct zone* zone) { return zone->name_pointer; }
-struct zone* mac_malloc_default_zone(void) { return &g_zones[0]; }
+const char* mac_malloc_get_zone_name(struct zone* zone) {
+  return zone->name_pointer;
+}
+struct zone* mac_malloc_default_zone(void) {
+  return &g_zones[0];
+}
 struct zone* mac_malloc_zone_from_ptr(const void* block) {
   return block != NULL && header_of(block)->check == (uintptr_t)block ? header_of(block)->zone : NULL;
 }

@@ -22,19 +22,62 @@
 #include "loader.h"
 
 extern int g_loader_yields;
-extern char __start_sim_malloc_text[], __stop_sim_malloc_text[], __executable_start[], etext[];  // made by the linker
+extern char __start_sim_malloc_text[], __stop_sim_malloc_text[], __executable_start[],
+    etext[];  // made by the linker
 
 uint32_t mac_mach_task_self_ = 1;
 uint64_t mac_vm_page_size = 4096;
 char** mac_environ;
 
 // What is the same on both.
-static const char* const kSame[] = {
-    "memcpy", "memset", "memmove", "memcmp", "memchr", "strlen", "strnlen", "strcmp", "strncmp", "strchr", "strrchr", "strerror", "getenv",
-    "read", "write", "writev", "close", "unlink", "rename", "link", "access", "getpid", "getuid", "geteuid", "getgid", "getegid", "getentropy",
-    "ftruncate", "fchmod", "pread", "pwrite", "sched_yield", "pthread_self", "pthread_join", "pthread_key_create", "pthread_key_delete",
-    "pthread_getspecific", "pthread_setspecific", "fork", "_exit", "usleep", "abort", "sigemptyset", "waitpid", "kill",
-    "munmap", "mprotect", "bzero"};
+static const char* const kSame[] = {"memcpy",
+                                    "memset",
+                                    "memmove",
+                                    "memcmp",
+                                    "memchr",
+                                    "strlen",
+                                    "strnlen",
+                                    "strcmp",
+                                    "strncmp",
+                                    "strchr",
+                                    "strrchr",
+                                    "strerror",
+                                    "getenv",
+                                    "read",
+                                    "write",
+                                    "writev",
+                                    "close",
+                                    "unlink",
+                                    "rename",
+                                    "link",
+                                    "access",
+                                    "getpid",
+                                    "getuid",
+                                    "geteuid",
+                                    "getgid",
+                                    "getegid",
+                                    "getentropy",
+                                    "ftruncate",
+                                    "fchmod",
+                                    "pread",
+                                    "pwrite",
+                                    "sched_yield",
+                                    "pthread_self",
+                                    "pthread_join",
+                                    "pthread_key_create",
+                                    "pthread_key_delete",
+                                    "pthread_getspecific",
+                                    "pthread_setspecific",
+                                    "fork",
+                                    "_exit",
+                                    "usleep",
+                                    "abort",
+                                    "sigemptyset",
+                                    "waitpid",
+                                    "kill",
+                                    "munmap",
+                                    "mprotect",
+                                    "bzero"};
 
 void* find_simulated(const char* name) {
   char own[300];
@@ -102,7 +145,9 @@ void mac__dyld_register_func_for_add_image(image_callback* add) {
   g_add = add;
   for (int i = 0; i < g_announced_count; ++i) add(g_announced[i].header, g_announced[i].slide);
 }
-void mac__dyld_register_func_for_remove_image(image_callback* remove) { g_remove = remove; }
+void mac__dyld_register_func_for_remove_image(image_callback* remove) {
+  g_remove = remove;
+}
 int mac_dladdr(const void* address, Dl_info* info) {
   for (int i = 0; i < g_announced_count; ++i) {
     if (g_announced[i].header == address) {
@@ -122,7 +167,9 @@ int mac__NSGetExecutablePath(char* path, uint32_t* size) {
   strcpy(path, program);
   return 0;
 }
-void mac_dyld_stub_binder(void) { abort(); }  // all is bound before
+void mac_dyld_stub_binder(void) {
+  abort();
+}  // all is bound before
 
 // The end of the process.
 
@@ -152,11 +199,13 @@ void mac_exit(int status) {
 // Threads: the first frame of each has no caller, as libpthread makes it.
 
 #if defined(__x86_64__)
-__asm__(".globl call_with_first_frame\n.type call_with_first_frame,@function\ncall_with_first_frame:\n"
-        "pushq %rbp\nmovq %rdi, %rax\nmovq %rsi, %rdi\nxorl %ebp, %ebp\ncallq *%rax\npopq %rbp\nretq\n");
+__asm__(
+    ".globl call_with_first_frame\n.type call_with_first_frame,@function\ncall_with_first_frame:\n"
+    "pushq %rbp\nmovq %rdi, %rax\nmovq %rsi, %rdi\nxorl %ebp, %ebp\ncallq *%rax\npopq %rbp\nretq\n");
 #else
-__asm__(".globl call_with_first_frame\n.type call_with_first_frame,%function\ncall_with_first_frame:\n"
-        "stp x29, x30, [sp, #-16]!\nmov x9, x0\nmov x0, x1\nmov x29, #0\nblr x9\nldp x29, x30, [sp], #16\nret\n");
+__asm__(
+    ".globl call_with_first_frame\n.type call_with_first_frame,%function\ncall_with_first_frame:\n"
+    "stp x29, x30, [sp, #-16]!\nmov x9, x0\nmov x0, x1\nmov x29, #0\nblr x9\nldp x29, x30, [sp], #16\nret\n");
 #endif
 struct thread_start {
   void* (*function)(void*);
@@ -209,22 +258,32 @@ int mac_pthread_threadid_np(pthread_t thread, uint64_t* id) {
 
 // Files and memory.
 
-int* mac___error(void) { return &errno; }
+int* mac___error(void) {
+  return &errno;
+}
 
 static int linux_open_flags(int flags) {
   int linux_flags = flags & 3;
-  static const int kPairs[][2] = {{0x4, O_NONBLOCK}, {0x100, O_NOFOLLOW}, {0x200, O_CREAT}, {0x400, O_TRUNC}, {0x800, O_EXCL}, {0x20000, O_NOCTTY}, {0x1000000, O_CLOEXEC}};
-  for (size_t i = 0; i < sizeof(kPairs) / sizeof(*kPairs); ++i) linux_flags |= (flags & kPairs[i][0]) != 0 ? kPairs[i][1] : 0;
+  static const int kPairs[][2] = {{0x4, O_NONBLOCK},     {0x100, O_NOFOLLOW}, {0x200, O_CREAT},
+                                  {0x400, O_TRUNC},      {0x800, O_EXCL},     {0x20000, O_NOCTTY},
+                                  {0x1000000, O_CLOEXEC}};
+  for (size_t i = 0; i < sizeof(kPairs) / sizeof(*kPairs); ++i)
+    linux_flags |= (flags & kPairs[i][0]) != 0 ? kPairs[i][1] : 0;
   return linux_flags;
 }
-__attribute__((used)) int sim_open(const char* path, int flags, int mode) { return open(path, linux_open_flags(flags), mode); }
+__attribute__((used)) int sim_open(const char* path, int flags, int mode) {
+  return open(path, linux_open_flags(flags), mode);
+}
 #if defined(__x86_64__)
-int mac_open(const char* path, int flags, int mode) { return sim_open(path, flags, mode); }
+int mac_open(const char* path, int flags, int mode) {
+  return sim_open(path, flags, mode);
+}
 #else  // arguments of `...` lie on the stack there
 __asm__(".globl mac_open\n.type mac_open,%function\nmac_open:\nldr w2, [sp]\nb sim_open\n");
 #endif
 void* mac_mmap(void* start, size_t size, int protection, int flags, int file, off_t offset) {
-  const int linux_flags = (flags & 0x13) | ((flags & 0x1000) != 0 ? MAP_ANONYMOUS : 0) | ((flags & 0x40) != 0 ? MAP_NORESERVE : 0);
+  const int linux_flags = (flags & 0x13) | ((flags & 0x1000) != 0 ? MAP_ANONYMOUS : 0) |
+                          ((flags & 0x40) != 0 ? MAP_NORESERVE : 0);
   return mmap(start, size, protection, linux_flags, file, offset);
 }
 static int give_status(int result, const struct stat* from, char* to) {
@@ -249,18 +308,23 @@ int mac_lstat(const char* path, char* to) {
   struct stat status;
   return give_status(lstat(path, &status), &status, to);
 }
-int mac_mach_vm_read_overwrite(uint32_t task, uint64_t address, uint64_t size, uint64_t copy, uint64_t* copied) {
+int mac_mach_vm_read_overwrite(uint32_t task, uint64_t address, uint64_t size, uint64_t copy,
+                               uint64_t* copied) {
   (void)task;
   const struct iovec to = {(void*)copy, size}, from = {(void*)address, size};
   const long got = syscall(SYS_process_vm_readv, getpid(), &to, 1, &from, 1, 0);
   *copied = got > 0 ? (uint64_t)got : 0;
   return got == (long)size ? 0 : 1;
 }
-int mac_task_info(void) { return 5; }  // KERN_FAILURE
+int mac_task_info(void) {
+  return 5;
+}  // KERN_FAILURE
 
 // The process.
 
-int mac_issetugid(void) { return 0; }
+int mac_issetugid(void) {
+  return 0;
+}
 int mac_sysctl(const int* name, unsigned count, char* to, size_t* size, void* from, size_t from_size) {
   (void)from, (void)from_size;
   if (count == 4 && name[0] == 1 && name[1] == 14 && *size >= 648) {  // KERN_PROC: when it began, at first
@@ -274,7 +338,11 @@ int mac_sysctl(const int* name, unsigned count, char* to, size_t* size, void* fr
   return -1;
 }
 int mac_clock_gettime(int clock, struct timespec* time) {
-  return clock_gettime(clock == 4 || clock == 6 || clock == 8 ? CLOCK_MONOTONIC : clock == 12 ? CLOCK_PROCESS_CPUTIME_ID : clock == 16 ? CLOCK_THREAD_CPUTIME_ID : CLOCK_REALTIME, time);
+  return clock_gettime(clock == 4 || clock == 6 || clock == 8 ? CLOCK_MONOTONIC
+                       : clock == 12                          ? CLOCK_PROCESS_CPUTIME_ID
+                       : clock == 16                          ? CLOCK_THREAD_CPUTIME_ID
+                                                              : CLOCK_REALTIME,
+                       time);
 }
 int mac_sigaltstack(const void* stack, void* old) {
   (void)stack;
@@ -287,7 +355,9 @@ struct mac_action {
   uint32_t mask;
   int flags;
 };
-static int linux_signal(int number) { return number == 30 ? SIGUSR1 : number == 31 ? SIGUSR2 : number; }
+static int linux_signal(int number) {
+  return number == 30 ? SIGUSR1 : number == 31 ? SIGUSR2 : number;
+}
 int mac_sigaction(int number, const struct mac_action* action, struct mac_action* old) {
   struct sigaction now = {0}, before;
   if (action != NULL) now.sa_handler = action->handler;
@@ -295,7 +365,9 @@ int mac_sigaction(int number, const struct mac_action* action, struct mac_action
   if (old != NULL) *old = (struct mac_action){before.sa_handler, 0, 0};
   return result;
 }
-void mac___bzero(void* start, size_t size) { memset(start, 0, size); }
+void mac___bzero(void* start, size_t size) {
+  memset(start, 0, size);
+}
 void* mac___memcpy_chk(void* to, const void* from, size_t size, size_t room) {
   if (size > room) abort();
   return memcpy(to, from, size);
@@ -303,4 +375,6 @@ void* mac___memcpy_chk(void* to, const void* from, size_t size, size_t room) {
 void mac_memset_pattern16(char* to, const char* pattern, size_t size) {
   for (size_t i = 0; i < size; ++i) to[i] = pattern[i % 16];
 }
-int mac_pthread_atfork(void (*prepare)(void), void (*parent)(void), void (*child)(void)) { return pthread_atfork(prepare, parent, child); }
+int mac_pthread_atfork(void (*prepare)(void), void (*parent)(void), void (*child)(void)) {
+  return pthread_atfork(prepare, parent, child);
+}

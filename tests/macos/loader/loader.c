@@ -16,7 +16,14 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { kMagic = 0xfeedfacf, kSegment = 0x19, kSymbols = 2, kDyldInfo = 0x22, kMain = 0x28, kRequired = 0x7fffffff };
+enum {
+  kMagic = 0xfeedfacf,
+  kSegment = 0x19,
+  kSymbols = 2,
+  kDyldInfo = 0x22,
+  kMain = 0x28,
+  kRequired = 0x7fffffff
+};
 enum { kMaxSegments = 16, kMaxInterposed = 32 };
 
 struct segment {
@@ -68,7 +75,9 @@ static int64_t read_sleb(const uint8_t** at) {
   return (int64_t)value;
 }
 
-static char* at_address(const struct image* image, uint64_t vmaddr) { return (char*)(vmaddr + image->slide); }
+static char* at_address(const struct image* image, uint64_t vmaddr) {
+  return (char*)(vmaddr + image->slide);
+}
 
 void* after_interposing(void* function) {
   for (int i = 0; i < g_interposed_count; ++i) {
@@ -93,16 +102,33 @@ static void rebase(const struct file* file, const uint8_t* at, const uint8_t* en
     uint64_t count = 0, skip = 0;
     ++at;
     switch (op) {
-      case 0x00: return;
-      case 0x10: continue;  // type: pointers
-      case 0x20: where = (uint64_t*)(at_address(&file->image, file->segments[low]->vmaddr) + read_uleb(&at)); continue;
-      case 0x30: where = (uint64_t*)((char*)where + read_uleb(&at)); continue;
-      case 0x40: where += low; continue;
-      case 0x50: count = low; break;
-      case 0x60: count = read_uleb(&at); break;
-      case 0x70: count = 1, skip = read_uleb(&at); break;
-      case 0x80: count = read_uleb(&at), skip = read_uleb(&at); break;
-      default: fail("unknown rebase opcode", file->image.path);
+      case 0x00:
+        return;
+      case 0x10:
+        continue;  // type: pointers
+      case 0x20:
+        where = (uint64_t*)(at_address(&file->image, file->segments[low]->vmaddr) + read_uleb(&at));
+        continue;
+      case 0x30:
+        where = (uint64_t*)((char*)where + read_uleb(&at));
+        continue;
+      case 0x40:
+        where += low;
+        continue;
+      case 0x50:
+        count = low;
+        break;
+      case 0x60:
+        count = read_uleb(&at);
+        break;
+      case 0x70:
+        count = 1, skip = read_uleb(&at);
+        break;
+      case 0x80:
+        count = read_uleb(&at), skip = read_uleb(&at);
+        break;
+      default:
+        fail("unknown rebase opcode", file->image.path);
     }
     while (count-- > 0) {
       *where += (uint64_t)file->image.slide;
@@ -124,21 +150,41 @@ static void bind(const struct file* file, const uint8_t* at, const uint8_t* end,
       case 0x00:
         if (!is_lazy) return;
         continue;
-      case 0x10: case 0x30: case 0x50: continue;  // library, type
-      case 0x20: read_uleb(&at); continue;
+      case 0x10:
+      case 0x30:
+      case 0x50:
+        continue;  // library, type
+      case 0x20:
+        read_uleb(&at);
+        continue;
       case 0x40:
         name = (const char*)at;
         is_weak = low & 1;
         at += strlen(name) + 1;
         continue;
-      case 0x60: addend = read_sleb(&at); continue;
-      case 0x70: where = at_address(&file->image, file->segments[low]->vmaddr) + read_uleb(&at); continue;
-      case 0x80: where += read_uleb(&at); continue;
-      case 0x90: count = 1; break;
-      case 0xa0: count = 1, skip = read_uleb(&at); break;
-      case 0xb0: count = 1, skip = low * 8u; break;
-      case 0xc0: count = read_uleb(&at), skip = read_uleb(&at); break;
-      default: fail("unknown bind opcode", file->image.path);
+      case 0x60:
+        addend = read_sleb(&at);
+        continue;
+      case 0x70:
+        where = at_address(&file->image, file->segments[low]->vmaddr) + read_uleb(&at);
+        continue;
+      case 0x80:
+        where += read_uleb(&at);
+        continue;
+      case 0x90:
+        count = 1;
+        break;
+      case 0xa0:
+        count = 1, skip = read_uleb(&at);
+        break;
+      case 0xb0:
+        count = 1, skip = low * 8u;
+        break;
+      case 0xc0:
+        count = read_uleb(&at), skip = read_uleb(&at);
+        break;
+      default:
+        fail("unknown bind opcode", file->image.path);
     }
     while (count-- > 0) {
       char* value = resolve(file, name, is_weak);
@@ -164,7 +210,8 @@ static void map_segments(struct file* file, int descriptor) {
     if (s->vmsize == 0 || (s->initprot == 0 && s->filesize == 0)) continue;
     char* start = at_address(&file->image, s->vmaddr);
     mprotect(start, s->vmsize, PROT_READ | PROT_WRITE);
-    if (pread(descriptor, start, s->filesize, (off_t)s->fileoff) != (ssize_t)s->filesize) fail("is cut off", file->image.path);
+    if (pread(descriptor, start, s->filesize, (off_t)s->fileoff) != (ssize_t)s->filesize)
+      fail("is cut off", file->image.path);
     if (strcmp(s->name, "__TEXT") == 0) {
       file->image.base = start;
       file->image.text_size = s->vmsize;
@@ -201,9 +248,15 @@ struct image* load_image(const char* path, uint64_t* main_offset) {
   for (uint32_t i = 0; i < header[4]; ++i) {
     const uint32_t* words = (const uint32_t*)command;
     switch (words[0] & kRequired) {
-      case kSegment: file->segments[file->segment_count++] = (struct segment*)(command + 8); break;
-      case kDyldInfo: dyld_info = words + 2; break;
-      case kMain: memcpy(main_offset, command + 8, 8); break;
+      case kSegment:
+        file->segments[file->segment_count++] = (struct segment*)(command + 8);
+        break;
+      case kDyldInfo:
+        dyld_info = words + 2;
+        break;
+      case kMain:
+        memcpy(main_offset, command + 8, 8);
+        break;
     }
     command += words[1];
   }
@@ -222,7 +275,8 @@ struct image* load_image(const char* path, uint64_t* main_offset) {
 }
 
 // Calls visit for each section.
-static void each_section(const struct image* image, void (*visit)(const struct image*, const struct section*, void*), void* context) {
+static void each_section(const struct image* image,
+                         void (*visit)(const struct image*, const struct section*, void*), void* context) {
   const struct file* file = (const struct file*)image;
   for (uint32_t i = 0; i < file->segment_count; ++i) {
     const struct section* sections = (const struct section*)(file->segments[i] + 1);
@@ -241,7 +295,9 @@ static void note_section(const struct image* image, const struct section* sectio
   }
 }
 
-void note_interposed(const struct image* image) { each_section(image, note_section, NULL); }
+void note_interposed(const struct image* image) {
+  each_section(image, note_section, NULL);
+}
 
 typedef void initializer(int, char**, char**, char**);
 struct arguments {
@@ -254,7 +310,8 @@ static void run_section(const struct image* image, const struct section* section
   char* nothing[] = {NULL};
   const char* start = at_address(image, section->address);
   if ((section->flags & 0xff) == 0x9) {  // pointers
-    for (uint64_t i = 0; i < section->size / 8; ++i) ((initializer**)start)[i](a->argc, a->argv, a->environment, nothing);
+    for (uint64_t i = 0; i < section->size / 8; ++i)
+      ((initializer**)start)[i](a->argc, a->argv, a->environment, nothing);
   } else if ((section->flags & 0xff) == 0x16) {  // offsets
     for (uint64_t i = 0; i < section->size / 4; ++i) {
       ((initializer*)(image->base + ((const uint32_t*)start)[i]))(a->argc, a->argv, a->environment, nothing);

@@ -17,12 +17,36 @@ void malloc_destroy_zone(malloc_zone_t* zone);
 typedef void logger_t(uint32_t, uintptr_t, uintptr_t, uintptr_t, uintptr_t, uint32_t);
 extern logger_t* malloc_logger;
 
-SITE void* keep_here(void) { void* p = malloc(100); STAY; return p; }
-SITE void* keep_child(void) { void* p = malloc(200); STAY; return p; }
-SITE void* keep_thread(void) { void* p = malloc(300); STAY; return p; }
-SITE void* keep_late(void) { void* p = malloc(400); STAY; return p; }
-SITE void* keep_zone(malloc_zone_t* zone) { void* p = malloc_zone_malloc(zone, 500); STAY; return p; }
-SITE void* keep_deep(void) { void* p = malloc(600); STAY; return p; }
+SITE void* keep_here(void) {
+  void* p = malloc(100);
+  STAY;
+  return p;
+}
+SITE void* keep_child(void) {
+  void* p = malloc(200);
+  STAY;
+  return p;
+}
+SITE void* keep_thread(void) {
+  void* p = malloc(300);
+  STAY;
+  return p;
+}
+SITE void* keep_late(void) {
+  void* p = malloc(400);
+  STAY;
+  return p;
+}
+SITE void* keep_zone(malloc_zone_t* zone) {
+  void* p = malloc_zone_malloc(zone, 500);
+  STAY;
+  return p;
+}
+SITE void* keep_deep(void) {
+  void* p = malloc(600);
+  STAY;
+  return p;
+}
 
 static void* one(void* unused) {
   keep_thread();

@@ -9,9 +9,21 @@
 enum { kThreads = 8 };
 static unsigned long g_rounds;
 
-SITE void* keep_block(void) { void* p = malloc(40); STAY; return p; }
-SITE void* site_first(void) { void* p = malloc(40); STAY; return p; }
-SITE void* site_moved(void* p) { p = realloc(p, 700); STAY; return p; }
+SITE void* keep_block(void) {
+  void* p = malloc(40);
+  STAY;
+  return p;
+}
+SITE void* site_first(void) {
+  void* p = malloc(40);
+  STAY;
+  return p;
+}
+SITE void* site_moved(void* p) {
+  p = realloc(p, 700);
+  STAY;
+  return p;
+}
 
 static void* work(void* unused) {
   for (unsigned long i = 0; i < g_rounds; ++i) {

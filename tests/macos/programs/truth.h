@@ -20,7 +20,8 @@ static void say_number(char** at, unsigned long number) {
   while (count > 0) *(*at)++ = digits[--count];
 }
 
-static void say_truth(const char* name, unsigned long live, unsigned long live_bytes, unsigned long all, unsigned long all_bytes) {
+static void say_truth(const char* name, unsigned long live, unsigned long live_bytes, unsigned long all,
+                      unsigned long all_bytes) {
   char line[256];
   char* at = line;
   const unsigned long numbers[] = {live, live_bytes, all, all_bytes};
