@@ -63,7 +63,7 @@ class Manual(e2e.Test):
         if shutil.which("groff") is None:
             raise unittest.SkipTest("groff is not here")
         for command in ([], ["run"], ["report"], ["diff"], ["leaks"]):
-            done = run("groff", "-man", "-ww", "-Tutf8", text=printed("manual", *command))
+            done = run("groff", "-man", "-ww", "-Tutf8", "-P-cbou", text=printed("manual", *command))
             self.assertEqual((done.returncode, done.stderr), (0, ""), command)
             self.assertIn("NAME", done.stdout)
 

@@ -79,8 +79,8 @@ const std::vector<Command>& commands() {
      "start memprof in a running process"},
     {"ship", ship_command, true,
      "memprof ship --to URL|DIR", "send profiles to Pyroscope or a folder",
-     "send what all processes of this machine allocate and hold to Pyroscope\n"
-     "or a folder, every minute"},
+     "send what all processes of this machine allocate and hold to\n"
+     "Pyroscope or a folder, every minute"},
     {"fleet", fleet_command, true,
      "memprof fleet FOLDER", "what many hosts hold, which stand out",
      "read what `memprof ship` wrote to a folder: sums by service, hosts\n"

@@ -37,8 +37,9 @@ TEST(ResidentText, PartsAddUp) {
       "MiB",
       "           + free, kept by the allocator 12.0 MiB + files and static data 20.0 MiB + the JVM's heap "
       "15.0 MiB",
-      "           + not explained 11.0 MiB (6.0 MiB in the allocator's memory, 5.0 MiB in mappings of unknown "
-      "origin: memprof run --mmap shows who maps them)",
+      "           + not explained 11.0 MiB",
+      "           (6.0 MiB in the allocator's memory, 5.0 MiB in mappings of unknown origin: memprof run --mmap "
+      "shows who maps them)",
       "           fragmentation 33 %: of the allocators' 60.0 MiB in memory 20.0 MiB are not blocks of the "
       "program"};
   EXPECT_EQ(expected, lines);

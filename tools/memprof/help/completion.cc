@@ -71,9 +71,9 @@ _memprof() {{
 {}  esac
   # Behind the options of `memprof run` the words are the program's.
   if [ $runs = 1 ]; then
-    for ((i = 2; i < COMP_CWORD; ++i)); do
+    for ((i = 2; i <= COMP_CWORD; ++i)); do
       word=${{COMP_WORDS[i]}}
-      if [ "$word" = -- ]; then
+      if [ "$word" = -- ] && [ "$i" -lt "$COMP_CWORD" ]; then
         i=$((i + 1))
       elif [[ "|$values|" == *"|$word|"* ]]; then
         i=$((i + 1))

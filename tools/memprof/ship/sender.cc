@@ -29,7 +29,7 @@ std::string state_path(const Spool& spool, const std::string& target) {
 
 }  // namespace
 
-Sender::Sender(std::unique_ptr<Target> target, Spool& spool, uint64_t newest, int64_t max_age_ms,
+Sender::Sender(std::unique_ptr<ShipTarget> target, Spool& spool, uint64_t newest, int64_t max_age_ms,
                std::function<void(uint64_t)> done)
     : target_(std::move(target)),
       spool_(spool),

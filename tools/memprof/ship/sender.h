@@ -28,7 +28,7 @@ class Sender {
  public:
   // `newest`: the sequence before the first look that a target which is new gets.
   // `done`: called by the sender's thread when the target needs a look no more.
-  Sender(std::unique_ptr<Target> target, Spool& spool, uint64_t newest, int64_t max_age_ms,
+  Sender(std::unique_ptr<ShipTarget> target, Spool& spool, uint64_t newest, int64_t max_age_ms,
          std::function<void(uint64_t)> done);
   ~Sender();
   Sender(const Sender&) = delete;
@@ -60,7 +60,7 @@ class Sender {
   void drop_first(std::unique_lock<std::mutex>& lock);
   void say(const std::string& problem);
 
-  const std::unique_ptr<Target> target_;
+  const std::unique_ptr<ShipTarget> target_;
   Spool& spool_;
   const int64_t max_age_ms_;
   const std::function<void(uint64_t)> done_;

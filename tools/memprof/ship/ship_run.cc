@@ -33,10 +33,10 @@ constexpr double kEndSeconds = 10;   // for what waits, at the end
 constexpr double kLastSeconds = 60;  // the same after --count looks
 
 // Two shippers would ship all processes twice.
-std::unique_ptr<PageFile> only_one_here(const std::string& spool) {
+std::unique_ptr<KeptPage> only_one_here(const std::string& spool) {
   const std::vector<std::string> places = arena_places();
   if (places.empty()) return nullptr;
-  auto lock = std::make_unique<PageFile>(fmt::format("{}/memprof-ship-{}.lock", places.front(), geteuid()));
+  auto lock = std::make_unique<KeptPage>(fmt::format("{}/memprof-ship-{}.lock", places.front(), geteuid()));
   if (!lock->lock()) {
     throw Failure(
         "ship: another memprof ship (" + lock->read() +
@@ -125,7 +125,7 @@ void say_end(const Shipper& shipper, Senders& senders, size_t waiting, const std
 }  // namespace
 
 int ship(const ShipOptions& options) {
-  std::unique_ptr<PageFile> lock;
+  std::unique_ptr<KeptPage> lock;
   if (options.only.empty()) lock = only_one_here(options.spool);
   std::signal(SIGPIPE, SIG_IGN);
   StopSignals signals;

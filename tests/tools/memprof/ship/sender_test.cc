@@ -19,7 +19,7 @@ struct Script {
   size_t calls = 0;
 };
 
-class ScriptedTarget : public Target {
+class ScriptedTarget : public ShipTarget {
  public:
   explicit ScriptedTarget(Script& script) : script_(script) {}
   std::string name() const override { return "scripted"; }

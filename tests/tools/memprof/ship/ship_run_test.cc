@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "memprof/console/failure.h"
-#include "memprof/ship/spool/page_file.h"
+#include "memprof/ship/spool/kept_page.h"
 #include "tests/tools/memprof/process.h"
 
 namespace memprof::cli {
@@ -46,7 +46,7 @@ TEST_F(ShipRun, WithoutProcessesNothingIsShipped) {
 }
 
 TEST_F(ShipRun, TwoShippersOnOneHostAreRefused) {
-  PageFile lock(folder / ("arenas/memprof-ship-" + std::to_string(geteuid()) + ".lock"));
+  KeptPage lock(folder / ("arenas/memprof-ship-" + std::to_string(geteuid()) + ".lock"));
   ASSERT_TRUE(lock.lock());
   lock.write("process 1, spool x");
   EXPECT_NE(failure().find("another memprof ship (process 1, spool x)"), std::string::npos);

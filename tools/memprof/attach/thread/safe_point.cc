@@ -119,7 +119,7 @@ class Search {
     for (int round = 1; monotonic_ns() < end; ++round) {
       if (round > 1 || is_in_transfer(thread_.id())) wait_for_moment();
       check(thread_.interrupt(kStopNs));
-      Verdict verdict = look();
+      SafeVerdict verdict = look();
       if (verdict.is_safe) return true;
       ++refused_[verdict.why];
       if (round == patience_.stops) return false;
@@ -167,7 +167,7 @@ class Search {
          "cannot be stopped now: it waits for a child that it made by vfork, or for a device; try again");
   }
 
-  Verdict look() {
+  SafeVerdict look() {
     if (!processor::read_registers(thread_.id(), &point_.registers)) check(Stop::kGone);
     // Of the same program, still: what is written goes to this memory and no other.
     point_.memory = TargetMemory(target_.pid, TargetMemory::Access::kReadAndWrite);
@@ -207,14 +207,14 @@ RemoteStack::Places places_in(const Target& target) {
   return {target.sigreturn_code, auxiliary_value(target.auxiliary_vector, AT_ENTRY)};
 }
 
-Verdict judge(const Target& target, const TargetMemory& memory, RemoteStack& walker,
-              const TracedThread& thread, const processor::Registers& registers) {
+SafeVerdict judge(const Target& target, const TargetMemory& memory, RemoteStack& walker,
+                  const TracedThread& thread, const processor::Registers& registers) {
   if (const char* state = processor::state_without_calls(thread.id(), registers)) return {false, state};
   if (thread.is_in_restartable_sequence()) return {false, "a restartable sequence"};
   const uint64_t begin = processor::stack_pointer(registers) - kRedZoneBytes;
   const std::vector<char> stack = read_stack(memory, begin);
   const RemoteStack::Walk walk = walker.walk(thread.id(), registers, memory, stack, begin);
-  Verdict verdict{true, ""};
+  SafeVerdict verdict{true, ""};
   const auto is_unsafe = [&](uint64_t address) {
     const std::string* what = target.unsafe.at(address);
     if (what != nullptr && verdict.is_safe) verdict = {false, *what};

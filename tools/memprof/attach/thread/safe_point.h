@@ -38,12 +38,12 @@ struct SafePoint {
 RemoteStack::Places places_in(const Target& target);
 
 // Whether a stopped thread may be made to load a library.
-struct Verdict {
+struct SafeVerdict {
   bool is_safe = false;
   std::string why;  // what it is in
 };
-Verdict judge(const Target& target, const TargetMemory& memory, RemoteStack& walker,
-              const TracedThread& thread, const processor::Registers& registers);
+SafeVerdict judge(const Target& target, const TargetMemory& memory, RemoteStack& walker,
+                  const TracedThread& thread, const processor::Registers& registers);
 
 // How long a thread is tried.
 struct Patience {

@@ -22,8 +22,8 @@
 
 #include "memprof/ship/looks/alloc_totals.h"
 #include "memprof/ship/looks/labels.h"
+#include "memprof/ship/spool/kept_page.h"
 #include "memprof/ship/spool/look_clock.h"
-#include "memprof/ship/spool/page_file.h"
 
 namespace memprof::cli {
 
@@ -89,7 +89,7 @@ class Spool {
 
   const std::string folder_;
   const uint64_t max_bytes_;
-  PageFile state_;
+  KeptPage state_;
   std::string id_;
   LookClock clock_;
   uint64_t next_sequence_ = 1;

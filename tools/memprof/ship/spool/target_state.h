@@ -11,7 +11,7 @@
 #include <cstdint>
 #include <string>
 
-#include "memprof/ship/spool/page_file.h"
+#include "memprof/ship/spool/kept_page.h"
 
 namespace memprof::cli {
 
@@ -47,7 +47,7 @@ class TargetState {
  private:
   void save();
 
-  PageFile file_;
+  KeptPage file_;
   const std::string name_;
   uint64_t done_ = 0;
   uint64_t attempting_ = 0;

@@ -18,7 +18,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-class DirectoryTarget : public Target {
+class DirectoryTarget : public ShipTarget {
  public:
   DirectoryTarget(std::string folder, std::string spool_id)
       : folder_(std::move(folder)), spool_id_(std::move(spool_id)) {}
@@ -66,7 +66,7 @@ bool is_directory(const std::string& text) {
   return !text.empty() && (text[0] == '/' || text[0] == '.');
 }
 
-std::unique_ptr<Target> make_directory_target(const std::string& text, const TargetOptions& options) {
+std::unique_ptr<ShipTarget> make_directory_target(const std::string& text, const TargetOptions& options) {
   std::error_code error;
   if (!fs::is_directory(text, error)) {
     throw Failure("--to: " + text + ": there is no such folder; make it, or mount what is to be there");

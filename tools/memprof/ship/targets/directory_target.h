@@ -13,7 +13,7 @@
 namespace memprof::cli {
 
 bool is_directory(const std::string& text);
-std::unique_ptr<Target> make_directory_target(const std::string& text, const TargetOptions& options);
+std::unique_ptr<ShipTarget> make_directory_target(const std::string& text, const TargetOptions& options);
 
 // A part of a path made of a label: letters, digits, '.', '_' and '-'.
 std::string file_word(const std::string& text);

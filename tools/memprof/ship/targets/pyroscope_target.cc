@@ -39,7 +39,7 @@ std::string said(const std::string& body) {
   return text.empty() ? "" : ": " + text;
 }
 
-class PyroscopeTarget : public Target {
+class PyroscopeTarget : public ShipTarget {
  public:
   PyroscopeTarget(std::string url, TargetOptions options)
       : url_(std::move(url)), options_(std::move(options)) {}
@@ -82,7 +82,7 @@ bool is_pyroscope_url(const std::string& text) {
   return begins_with(text, "http://") || begins_with(text, "https://");
 }
 
-std::unique_ptr<Target> make_pyroscope_target(const std::string& text, const TargetOptions& options) {
+std::unique_ptr<ShipTarget> make_pyroscope_target(const std::string& text, const TargetOptions& options) {
   if (const std::string why = why_no_http(); !why.empty()) throw Failure("--to: " + text + ": " + why);
   std::string url = text;
   const size_t host = url.find("://") + 3;

@@ -16,7 +16,7 @@
 namespace memprof::cli {
 
 bool is_pyroscope_url(const std::string& text);
-std::unique_ptr<Target> make_pyroscope_target(const std::string& text, const TargetOptions& options);
+std::unique_ptr<ShipTarget> make_pyroscope_target(const std::string& text, const TargetOptions& options);
 
 // The body of a request.
 std::string pyroscope_body(const Look& look, const std::string& spool_id);

@@ -28,12 +28,12 @@ struct Sent {
   bool may_be_there = false;           // kLater: the target may have taken it
 };
 
-class Target {
+class ShipTarget {
  public:
-  Target() = default;
-  virtual ~Target() = default;
-  Target(const Target&) = delete;
-  Target& operator=(const Target&) = delete;
+  ShipTarget() = default;
+  virtual ~ShipTarget() = default;
+  ShipTarget(const ShipTarget&) = delete;
+  ShipTarget& operator=(const ShipTarget&) = delete;
 
   // For messages and labels: without passwords.
   virtual std::string name() const = 0;
@@ -52,12 +52,12 @@ struct TargetOptions {
 struct TargetKind {
   const char* what;  // in --help, as "http://HOST:PORT     Pyroscope"
   bool (*is)(const std::string& text);
-  std::unique_ptr<Target> (*make)(const std::string& text, const TargetOptions& options);
+  std::unique_ptr<ShipTarget> (*make)(const std::string& text, const TargetOptions& options);
 };
 
 const std::vector<TargetKind>& target_kinds();
 
 // Throws Failure where no kind knows the text.
-std::unique_ptr<Target> make_target(const std::string& text, const TargetOptions& options);
+std::unique_ptr<ShipTarget> make_target(const std::string& text, const TargetOptions& options);
 
 }  // namespace memprof::cli

@@ -15,7 +15,7 @@ const std::vector<TargetKind>& target_kinds() {
   return kKinds;
 }
 
-std::unique_ptr<Target> make_target(const std::string& text, const TargetOptions& options) {
+std::unique_ptr<ShipTarget> make_target(const std::string& text, const TargetOptions& options) {
   for (const TargetKind& kind : target_kinds()) {
     if (kind.is(text)) return kind.make(text, options);
   }

@@ -34,7 +34,7 @@ TEST(SafePoint, UnsafeCodeAnywhereInTheStack) {
   ASSERT_GE(walk.frames.size(), 4u);
   const uint64_t caller = walk.frames[2].address;
   stopped.target.unsafe.add({caller, caller + 1}, "a caller");
-  const Verdict verdict =
+  const SafeVerdict verdict =
       judge(stopped.target, stopped.point.memory, stopped.walker, stopped.thread, stopped.point.registers);
   EXPECT_FALSE(verdict.is_safe);
   EXPECT_EQ(verdict.why, "a caller");

@@ -154,7 +154,7 @@ TEST(Spool, AnotherVersionAnotherShipperAndOtherFoldersAreRefused) {
     EXPECT_NE(failure_of(folder / "s").find("another memprof ship uses this spool"), std::string::npos);
   }
   {
-    PageFile state(folder / "s/spool.state");
+    KeptPage state(folder / "s/spool.state");
     ASSERT_TRUE(state.write("{\"version\":2}"));
   }
   EXPECT_NE(failure_of(folder / "s").find("version 2 of spools, this one has 1"), std::string::npos);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "memprof/ship/spool/page_file.h"
+#include "memprof/ship/spool/kept_page.h"
 
 #include <fcntl.h>
 #include <sys/file.h>
@@ -14,7 +14,7 @@
 
 namespace memprof::cli {
 
-PageFile::PageFile(std::string path) : path_(std::move(path)) {
+KeptPage::KeptPage(std::string path) : path_(std::move(path)) {
   fd_ = open(path_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600);
   struct stat facts{};
   if (fd_ < 0 || fstat(fd_, &facts) != 0) {
@@ -34,15 +34,15 @@ PageFile::PageFile(std::string path) : path_(std::move(path)) {
   }
 }
 
-PageFile::~PageFile() {
+KeptPage::~KeptPage() {
   close(fd_);
 }
 
-bool PageFile::lock() {
+bool KeptPage::lock() {
   return flock(fd_, LOCK_EX | LOCK_NB) == 0;
 }
 
-std::string PageFile::read() const {
+std::string KeptPage::read() const {
   std::string text(kBytes, ' ');
   const ssize_t got = pread(fd_, text.data(), text.size(), 0);
   text.resize(got > 0 ? static_cast<size_t>(got) : 0);
@@ -50,7 +50,7 @@ std::string PageFile::read() const {
   return text;
 }
 
-bool PageFile::write(std::string_view text) {
+bool KeptPage::write(std::string_view text) {
   if (text.size() >= kBytes) {
     errno = EFBIG;
     return false;

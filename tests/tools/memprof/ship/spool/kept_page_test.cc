@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "memprof/ship/spool/page_file.h"
+#include "memprof/ship/spool/kept_page.h"
 
 #include <gtest/gtest.h>
 
@@ -9,38 +9,38 @@
 namespace memprof::cli {
 namespace {
 
-TEST(PageFile, KeepsWhatWasWrittenLast) {
+TEST(KeptPage, KeepsWhatWasWrittenLast) {
   const testing_tools::Folder folder;
   {
-    PageFile file(folder / "a");
+    KeptPage file(folder / "a");
     EXPECT_EQ(file.read(), "");
     EXPECT_TRUE(file.write("a longer text than the next"));
     EXPECT_TRUE(file.write("short"));
-    EXPECT_FALSE(file.write(std::string(PageFile::kBytes, 'x')));
+    EXPECT_FALSE(file.write(std::string(KeptPage::kBytes, 'x')));
   }
-  EXPECT_EQ(PageFile(folder / "a").read(), "short");
-  EXPECT_EQ(std::filesystem::file_size(folder / "a"), PageFile::kBytes);
+  EXPECT_EQ(KeptPage(folder / "a").read(), "short");
+  EXPECT_EQ(std::filesystem::file_size(folder / "a"), KeptPage::kBytes);
 }
 
-TEST(PageFile, OneHasIt) {
+TEST(KeptPage, OneHasIt) {
   const testing_tools::Folder folder;
-  PageFile second(folder / "a");
+  KeptPage second(folder / "a");
   {
-    PageFile first(folder / "a");
+    KeptPage first(folder / "a");
     EXPECT_TRUE(first.lock());
     EXPECT_FALSE(second.lock());
   }
   EXPECT_TRUE(second.lock());
 }
 
-TEST(PageFile, WhatIsNoFileIsRefused) {
+TEST(KeptPage, WhatIsNoFileIsRefused) {
   const testing_tools::Folder folder;
-  EXPECT_THROW(PageFile(folder / "gone/a"), Failure);
-  EXPECT_THROW(PageFile(folder.path()), Failure);
+  EXPECT_THROW(KeptPage(folder / "gone/a"), Failure);
+  EXPECT_THROW(KeptPage(folder.path()), Failure);
   std::filesystem::create_symlink("/etc/passwd", folder / "link");
-  EXPECT_THROW(PageFile(folder / "link"), Failure);
+  EXPECT_THROW(KeptPage(folder / "link"), Failure);
   ASSERT_EQ(mkfifo((folder / "pipe").c_str(), 0600), 0);
-  EXPECT_THROW(PageFile(folder / "pipe"), Failure);
+  EXPECT_THROW(KeptPage(folder / "pipe"), Failure);
 }
 
 }  // namespace

@@ -13,15 +13,15 @@
 
 namespace memprof::cli {
 
-class PageFile {
+class KeptPage {
  public:
   static constexpr size_t kBytes = 4096;
 
   // Makes it, readable by its owner only, where it is not there.  No link is followed.
-  explicit PageFile(std::string path);
-  ~PageFile();
-  PageFile(const PageFile&) = delete;
-  PageFile& operator=(const PageFile&) = delete;
+  explicit KeptPage(std::string path);
+  ~KeptPage();
+  KeptPage(const KeptPage&) = delete;
+  KeptPage& operator=(const KeptPage&) = delete;
 
   // false: another process has it.  A process that ends, however, gives it back.
   bool lock();
