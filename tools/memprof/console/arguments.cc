@@ -94,7 +94,8 @@ std::optional<Description> describe_command(int (*run)(const std::vector<std::st
     run({kDescribe});
   } catch (Described& described) {
     return std::move(described.description);
-  } catch (const Failure&) {  // it has no parser
+  } catch (const Failure&) {
+    return std::nullopt;  // it is refused here, without a parser
   }
   return std::nullopt;
 }
