@@ -11,13 +11,13 @@ import sysconfig
 def test_python_m_memprof_is_the_command(command):
     import memprof
     assert memprof.__version__ in command("--version").stdout
-    assert "usage: memprof run" in command("--help").stdout
+    assert "usage: memprof COMMAND" in command("--help").stdout
     assert "bogus" in command("bogus", status=2).stderr
 
 
 def test_the_console_script(tmp_path):
     script = os.path.join(sysconfig.get_path("scripts"), "memprof")
-    assert "usage: memprof run" in subprocess.run([script, "--help"], capture_output=True, text=True, check=True).stdout
+    assert "usage: memprof COMMAND" in subprocess.run([script, "--help"], capture_output=True, text=True, check=True).stdout
 
 
 def test_run_a_script(command, tmp_path):
