@@ -108,7 +108,7 @@ Look decode_look(std::string bytes, const std::string& name) {
   }
 }
 
-Spool::Spool(std::string folder, uint64_t max_bytes)
+Spool::Spool(const std::string& folder, uint64_t max_bytes)
     : folder_(made(folder)), max_bytes_(max_bytes), state_(folder_ + kStateFile) {
   open_state();
   load();

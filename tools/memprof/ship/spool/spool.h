@@ -48,7 +48,7 @@ struct QueuedLook {
 class Spool {
  public:
   // Makes the folder where it is not there.  `max_bytes`: of looks that wait.
-  Spool(std::string folder, uint64_t max_bytes);
+  Spool(const std::string& folder, uint64_t max_bytes);
 
   const std::string& folder() const { return folder_; }
   const std::string& id() const { return id_; }
