@@ -3,6 +3,7 @@
 #include "memprof/host/program/carried_libraries.h"
 #include "memprof/one_file/carried_files.h"
 
+// NOLINTBEGIN(bugprone-macro-parentheses, readability-identifier-naming): names of the assembler
 #define MEMPROF_CARRY(name, file)                                                                        \
   __asm__(".section .rodata.memprof_carried,\"a\"\n.balign 64\n" #name ":\n.incbin \"" file "\"\n" #name \
           "_end:\n.byte 0\n.previous\n");                                                                \
@@ -12,6 +13,7 @@ MEMPROF_CARRY(memprof_carried_glibc, MEMPROF_CARRIED_GLIBC);
 #ifdef MEMPROF_CARRIED_MUSL
 MEMPROF_CARRY(memprof_carried_musl, MEMPROF_CARRIED_MUSL);
 #endif
+// NOLINTEND(bugprone-macro-parentheses, readability-identifier-naming)
 
 namespace memprof::cli {
 

@@ -23,6 +23,18 @@ using Json = nlohmann::ordered_json;
 
 constexpr int64_t kMsNs = 1'000'000;
 
+// Nothing: it cannot be read.
+std::optional<profile::Profile> profile_of(ShippedProcess& process, bool has_ended) {
+  try {
+    if (has_ended) return process.looks->look_at_end();
+    return process.looks->look(false);
+  } catch (const profile::Error&) {
+    return std::nullopt;
+  } catch (const Failure&) {
+    return std::nullopt;
+  }
+}
+
 }  // namespace
 
 int64_t time_now_ms() {
@@ -68,12 +80,7 @@ void Shipper::look_at(const std::string& hash, const Group& group, int64_t time_
     StackTotals totals =
         known != before.processes.end() ? std::move(known->second) : spool_.totals_of(process->arena);
     const bool has_ended = !process->looks->is_there();
-    std::optional<profile::Profile> profile;
-    try {
-      profile = has_ended ? process->looks->look_at_end() : process->looks->look(false);
-    } catch (const profile::Error&) {
-    } catch (const Failure&) {
-    }
+    std::optional<profile::Profile> profile = profile_of(*process, has_ended);
     if (has_ended) ended.push_back(process->arena);
     if (!profile) {
       ++(has_ended ? counts_.lost_ends : counts_.unreadable);
