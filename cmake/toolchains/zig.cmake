@@ -1,19 +1,26 @@
 # SPDX-License-Identifier: Apache-2.0
-# zig's compiler and only the libraries of one folder, MEMPROF_DEPENDENCIES (ffi/python/release/make_dependencies
-# makes it), for programs that run with an old C library, on MEMPROF_PROCESSOR.
-set(CMAKE_SYSTEM_NAME Linux)
-set(CMAKE_SYSTEM_PROCESSOR ${MEMPROF_PROCESSOR})
-list(APPEND CMAKE_TRY_COMPILE_PLATFORM_VARIABLES MEMPROF_DEPENDENCIES MEMPROF_PROCESSOR)
-
-set(CMAKE_C_COMPILER ${MEMPROF_DEPENDENCIES}/bin/cc)
-set(CMAKE_CXX_COMPILER ${MEMPROF_DEPENDENCIES}/bin/c++)
-set(CMAKE_AR ${MEMPROF_DEPENDENCIES}/bin/ar CACHE FILEPATH "")
-set(CMAKE_RANLIB ${MEMPROF_DEPENDENCIES}/bin/ranlib CACHE FILEPATH "")
-# The compiler is asked with an optimisation level: without one zig is slow and careful.
-set(CMAKE_FIND_ROOT_PATH ${MEMPROF_DEPENDENCIES})
-set(CMAKE_PREFIX_PATH /)
+# What the toolchains by zig have in common (MEMPROF_ZIG: its path): they include it, with `zig_target` set to the system that
+# zig compiles for.
+# Nothing is linked to find out about the compiler: that would build a C++ library, which takes minutes. So it is said.
+set(CMAKE_TRY_COMPILE_TARGET_TYPE STATIC_LIBRARY)
+foreach(language C CXX)
+  set(CMAKE_${language}_COMPILER_ID_RUN TRUE)
+  set(CMAKE_${language}_COMPILER_ID Clang)
+  set(CMAKE_${language}_COMPILER_VERSION 22.1.8) # of the zig that tests/ports/requirements.txt pins
+  set(CMAKE_${language}_COMPILER_FRONTEND_VARIANT GNU)
+  set(CMAKE_${language}_ARCHIVE_CREATE "\"${MEMPROF_ZIG}\" ar qc <TARGET> <LINK_FLAGS> <OBJECTS>")
+  set(CMAKE_${language}_ARCHIVE_APPEND "\"${MEMPROF_ZIG}\" ar q <TARGET> <LINK_FLAGS> <OBJECTS>")
+  set(CMAKE_${language}_ARCHIVE_FINISH "\"${MEMPROF_ZIG}\" ranlib <TARGET>")
+endforeach()
+set(CMAKE_C_STANDARD_COMPUTED_DEFAULT 17)
+set(CMAKE_CXX_STANDARD_COMPUTED_DEFAULT 17)
+set(CMAKE_C_EXTENSIONS_COMPUTED_DEFAULT ON)
+set(CMAKE_CXX_EXTENSIONS_COMPUTED_DEFAULT ON)
+# -fno-sanitize: zig's default for code that is not optimised.
+set(CMAKE_C_COMPILER ${MEMPROF_ZIG} cc -target ${zig_target} -fno-sanitize=undefined)
+set(CMAKE_CXX_COMPILER ${MEMPROF_ZIG} c++ -target ${zig_target} -fno-sanitize=undefined)
+set(CMAKE_FIND_ROOT_PATH /nonexistent) # nothing of this machine's libraries
 set(CMAKE_FIND_ROOT_PATH_MODE_PROGRAM NEVER)
 set(CMAKE_FIND_ROOT_PATH_MODE_LIBRARY ONLY)
 set(CMAKE_FIND_ROOT_PATH_MODE_INCLUDE ONLY)
 set(CMAKE_FIND_ROOT_PATH_MODE_PACKAGE ONLY)
-set(ENV{PKG_CONFIG_LIBDIR} ${MEMPROF_DEPENDENCIES}/lib/pkgconfig)
