@@ -13,4 +13,4 @@ set(CMAKE_OSX_DEPLOYMENT_TARGET "" CACHE STRING "") # in the compiler's target
 set(CMAKE_INSTALL_NAME_TOOL true CACHE FILEPATH "") # nothing that is installed is changed
 # 11.0: the oldest that has both processors.
 set(zig_target ${MEMPROF_PROCESSOR}-macos.11.0)
-include(${CMAKE_CURRENT_LIST_DIR}/zig.cmake)
+include(${CMAKE_CURRENT_LIST_DIR}/by_zig.cmake)

@@ -1,0 +1,19 @@
+# SPDX-License-Identifier: Apache-2.0
+# zig's compiler and only the libraries of one folder, MEMPROF_DEPENDENCIES (ffi/python/release/make_dependencies
+# makes it), for programs that run with an old C library, on MEMPROF_PROCESSOR.
+set(CMAKE_SYSTEM_NAME Linux)
+set(CMAKE_SYSTEM_PROCESSOR ${MEMPROF_PROCESSOR})
+list(APPEND CMAKE_TRY_COMPILE_PLATFORM_VARIABLES MEMPROF_DEPENDENCIES MEMPROF_PROCESSOR)
+
+set(CMAKE_C_COMPILER ${MEMPROF_DEPENDENCIES}/bin/cc)
+set(CMAKE_CXX_COMPILER ${MEMPROF_DEPENDENCIES}/bin/c++)
+set(CMAKE_AR ${MEMPROF_DEPENDENCIES}/bin/ar CACHE FILEPATH "")
+set(CMAKE_RANLIB ${MEMPROF_DEPENDENCIES}/bin/ranlib CACHE FILEPATH "")
+# The compiler is asked with an optimisation level: without one zig is slow and careful.
+set(CMAKE_FIND_ROOT_PATH ${MEMPROF_DEPENDENCIES})
+set(CMAKE_PREFIX_PATH /)
+set(CMAKE_FIND_ROOT_PATH_MODE_PROGRAM NEVER)
+set(CMAKE_FIND_ROOT_PATH_MODE_LIBRARY ONLY)
+set(CMAKE_FIND_ROOT_PATH_MODE_INCLUDE ONLY)
+set(CMAKE_FIND_ROOT_PATH_MODE_PACKAGE ONLY)
+set(ENV{PKG_CONFIG_LIBDIR} ${MEMPROF_DEPENDENCIES}/lib/pkgconfig)
