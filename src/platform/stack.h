@@ -19,6 +19,18 @@ using memprof::Walk;
 // also where that cannot be told, because the two may be on different stacks.
 bool is_frame_gone(uint64_t frame, uint64_t here);
 
+// The addresses of a stack: [low, high).  On one stack, what runs lies below what it was called by.
+struct StackRange {
+  uint64_t low;
+  uint64_t high;
+
+  bool contains(uint64_t address) const { return low <= address && address < high; }
+  // is_frame_gone, of this stack.
+  bool is_gone(uint64_t frame, uint64_t here) const {
+    return contains(frame) && contains(here) && frame < here;
+  }
+};
+
 // In place of the frames between the leaf's end and the root's, for kMiddleLeftOut.  No code lies there.
 inline constexpr uint64_t kFramesLeftOut = 1;
 // In place of the frames that older stacks lost when the table was full.  Nor is this code.

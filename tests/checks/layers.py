@@ -25,7 +25,7 @@ LAYERS = [
     ("src/core", ["core/", "estimate/", "format/", SEAM]),
     ("src/unwind", ["unwind/", "core/", "format/", SEAM]),
     ("src/runtime", ["runtime/", "unwind/", "core/", "format/", SEAM]),
-    ("src/platform/posix", ["platform/posix/", "core/", "format/", SEAM]),
+    ("src/platform/posix", ["platform/posix/", "unwind/", "core/", "format/", SEAM]),
     ("src/platform/code", ["platform/code/", "unwind/"]),
     # One system never includes another one's folder: only its own and POSIX's, and what is of no system.
     ("src/platform/<system>", ["platform/<system>/", "platform/posix/", "platform/code/", "runtime/", "unwind/", "core/", "format/", SEAM]),

@@ -3,7 +3,12 @@
 
 #include <pthread.h>
 
+#include "core/engine/frame_rooms.h"
+#include "core/engine/profiler.h"
+#include "core/engine/runtimes.h"
 #include "core/sampling/sampler.h"
+#include "unwind/tables/registered.h"
+#include "unwind/tables/rule_cache.h"
 
 namespace memprof::platform {
 
@@ -23,6 +28,20 @@ void after_fork_in_child() {
 }
 
 }  // namespace
+
+void reset_engine_in_child(void (*of_system)()) {
+  if (g_owner_page != nullptr && g_owner_page->reset.exchange(1, std::memory_order_acq_rel) != 0) {
+    return;
+  }
+  if (of_system != nullptr) {
+    of_system();
+  }
+  unwind::g_rule_cache.reset_in_child();
+  unwind::g_registered_tables.reset_in_child();
+  FrameRoom::reset_in_child();
+  runtimes::reset_in_child();
+  reset_dumps_in_child();
+}
 
 void watch_forks() {
   const MuteScope mute;  // what it allocates is ours

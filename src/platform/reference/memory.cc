@@ -38,9 +38,6 @@ bool has_address_space(size_t) {
 bool read_memory(uint64_t, void*, size_t) {
   return false;
 }
-bool copy_text(const char*, char*, size_t) {
-  return false;
-}
 
 void advise_sparse(void*, size_t) {}
 

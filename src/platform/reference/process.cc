@@ -2,38 +2,19 @@
 // The process and its threads (platform/process.h): a fork child is told by posix/fork_handler.h.
 #include "platform/process.h"
 
-#include "core/engine/frame_rooms.h"
-#include "core/engine/profiler.h"
-#include "core/engine/runtimes.h"
 #include "platform/posix/fork_handler.h"
-#include "unwind/tables/rule_cache.h"
 
 namespace memprof::platform {
 namespace {
 
-OwnerPage g_page;
 std::atomic<bool> g_is_sandboxed{false};  // relaxed: set by who loads the filter, before it does
 std::atomic<uint32_t> g_last_thread{0};   // relaxed: only the numbers count
 __thread uint32_t t_thread __attribute__((tls_model("initial-exec")));
 
 }  // namespace
 
-// Shared by a vfork child, which has its parent's memory, and emptied in a fork child by the handler.  A child
-// by another way than fork() passes for its parent: a port should have the system empty the page.
-OwnerPage* make_owner_page() {
-  g_owner_page = &g_page;
-  watch_forks();
-  return &g_page;
-}
-
 void reset_in_child() {
-  if (g_page.reset.exchange(1, std::memory_order_acq_rel) != 0) {
-    return;
-  }
-  unwind::g_rule_cache.reset_in_child();
-  FrameRoom::reset_in_child();
-  runtimes::reset_in_child();
-  reset_dumps_in_child();
+  reset_engine_in_child(nullptr);
 }
 
 bool is_sandboxed() {

@@ -67,6 +67,21 @@ TEST(ForkHandler, AForkInAMutedScopeDoesNotUnmute) {
   });
 }
 
+TEST(ForkHandler, WhatAChildGivesBackItGivesBackOnce) {
+  in_child([] {
+    static platform::OwnerPage page;
+    static int calls = 0;
+    platform::g_owner_page = &page;
+    platform::reset_engine_in_child([] { ++calls; });
+    platform::reset_engine_in_child([] { ++calls; });
+    EXPECT_EQ(1, calls);
+    page.reset = 0;  // a child of the child
+    platform::reset_engine_in_child([] { ++calls; });
+    EXPECT_EQ(2, calls);
+    platform::reset_engine_in_child(nullptr);
+  });
+}
+
 // As of a system that cannot do it itself.
 TEST(ForkHandler, TheOwnerPageIsEmptyInAChild) {
   in_child([] {

@@ -9,14 +9,6 @@ namespace {
 TEST(ReferenceImports, ThereAreNone) {
   EXPECT_FALSE(platform::patch_imports());
   EXPECT_FALSE(platform::prepare_imports());
-  platform::watch_imports(1);
-  EXPECT_EQ(0u, platform::imports().modules);
-  EXPECT_EQ(0u, platform::imports().patched);
-  char text[4] = "x";
-  EXPECT_EQ(0u, platform::describe_imports(text, sizeof(text)));
-  EXPECT_STREQ("", text);
-  EXPECT_EQ(0u, platform::describe_imports(nullptr, 0));
-  EXPECT_STREQ("", platform::imports_note());
 }
 
 }  // namespace

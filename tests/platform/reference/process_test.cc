@@ -12,21 +12,6 @@ namespace {
 using testing_support::in_child;
 using testing_support::run_threads;
 
-TEST(ReferenceProcess, TheOwnersMarkIsNotInAForkChild) {
-  in_child([] {
-    platform::OwnerPage* page = platform::make_owner_page();
-    ASSERT_NE(nullptr, page);
-    EXPECT_EQ(0u, page->mark);
-    page->mark = 12345;
-    page->claim = 1;
-    in_child([page] {
-      EXPECT_EQ(0u, page->mark);
-      EXPECT_EQ(0u, page->claim);
-    });
-    EXPECT_EQ(12345u, page->mark);
-  });
-}
-
 // They are few: a child that did not get them back would soon have none.
 TEST(ReferenceProcess, WhatThreadsHadTakenIsThereInTheChild) {
   in_child([] {

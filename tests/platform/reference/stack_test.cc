@@ -22,5 +22,14 @@ TEST(ReferenceStack, IsTheCallerOfTheHook) {
   platform::forget_code();
 }
 
+TEST(StackRange, WhatLiesBelowARunningFrameIsGone) {
+  const platform::StackRange stack{0x1000, 0x2000};
+  EXPECT_TRUE(stack.is_gone(0x1800, 0x1900));
+  EXPECT_FALSE(stack.is_gone(0x1900, 0x1800));
+  EXPECT_FALSE(stack.is_gone(0x1800, 0x1800));
+  EXPECT_FALSE(stack.is_gone(0xfff, 0x1800));   // on another stack
+  EXPECT_FALSE(stack.is_gone(0x1800, 0x2000));  // likewise
+}
+
 }  // namespace
 }  // namespace memprof::reference_stack_test

@@ -110,27 +110,6 @@ bool read_memory(uint64_t address, void* bytes, size_t size_bytes) {
          copied == size_bytes;
 }
 
-// No more of it than to the end of a page at once, as the next page may not be there.
-bool copy_text(const char* text, char* copy, size_t size_bytes) {
-  constexpr size_t kSmallestPage = 4096;
-  size_t got = 0;
-  while (got + 1 < size_bytes) {
-    const uint64_t address = address_of(text) + got;
-    const size_t in_page = kSmallestPage - address % kSmallestPage;
-    const size_t left = size_bytes - 1 - got;
-    const size_t wanted = left < in_page ? left : in_page;
-    if (!read_memory(address, copy + got, wanted)) {
-      return false;
-    }
-    if (memchr(copy + got, '\0', wanted) != nullptr) {
-      return true;
-    }
-    got += wanted;
-  }
-  copy[got] = '\0';
-  return true;
-}
-
 void advise_sparse(void*, size_t) {}
 void advise_dense(void*, size_t) {}
 

@@ -9,19 +9,13 @@
 #include <sys/sysctl.h>
 #include <unistd.h>
 
-#include "core/engine/frame_rooms.h"
-#include "core/engine/profiler.h"
-#include "core/engine/runtimes.h"
 #include "format/files/arena_name.h"
 #include "platform/clock.h"
 #include "platform/darwin/process/thread_data.h"
 #include "platform/posix/fork_handler.h"
-#include "unwind/tables/rule_cache.h"
 
 namespace memprof::platform {
 namespace {
-
-OwnerPage g_page;
 
 uint64_t microseconds_of(const timeval& time) {
   return static_cast<uint64_t>(time.tv_sec) * 1000000 + static_cast<uint64_t>(time.tv_usec);
@@ -29,23 +23,8 @@ uint64_t microseconds_of(const timeval& time) {
 
 }  // namespace
 
-// Shared by a vfork child, which has its parent's memory, and emptied in a fork child by the handler: macOS has no
-// memory that a child finds empty.
-OwnerPage* make_owner_page() {
-  g_owner_page = &g_page;
-  watch_forks();
-  return &g_page;
-}
-
 void reset_in_child() {
-  if (g_page.reset.exchange(1, std::memory_order_acq_rel) != 0) {
-    return;
-  }
-  forget_other_threads();
-  unwind::g_rule_cache.reset_in_child();
-  FrameRoom::reset_in_child();
-  runtimes::reset_in_child();
-  reset_dumps_in_child();
+  reset_engine_in_child(forget_other_threads);
 }
 
 // A process that enters a sandbox (sandbox_init) gets errors for what it may not do, and goes on.

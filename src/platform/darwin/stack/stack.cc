@@ -16,12 +16,7 @@
 namespace memprof::platform {
 namespace {
 
-struct StackBounds {
-  uint64_t low;
-  uint64_t high;
-};
-
-StackBounds own_stack() {
+StackRange own_stack() {
   const pthread_t self = pthread_self();
   const uint64_t high = address_of(pthread_get_stackaddr_np(self));
   return {high - pthread_get_stacksize_np(self), high};
@@ -38,11 +33,11 @@ struct FrameRecord {
   uint64_t return_address;
 };
 
-bool read_record(const StackBounds& bounds, uint64_t frame, FrameRecord* record) {
+bool read_record(const StackRange& bounds, uint64_t frame, FrameRecord* record) {
   if (frame % sizeof(uint64_t) != 0 || frame == 0) {
     return false;
   }
-  if (bounds.low <= frame && frame < bounds.high && bounds.high - frame >= sizeof(*record)) {
+  if (bounds.contains(frame) && bounds.high - frame >= sizeof(*record)) {
     *record = *reinterpret_cast<const FrameRecord*>(frame);
     return true;
   }
@@ -55,7 +50,7 @@ constexpr uint64_t kMinCode = 4096;
 // Calls visit(return address) from the leaf to the root, while it returns true.
 template <typename Visit>
 Walk walk(const Entry& entry, const Visit& visit) {
-  const StackBounds bounds = own_stack();
+  const StackRange bounds = own_stack();
   uint64_t frame = address_of(entry.frame_address);
   bool is_inside = true;
   while (true) {
@@ -75,7 +70,7 @@ Walk walk(const Entry& entry, const Visit& visit) {
       return Walk::kRoot;
     }
     // Callers lie above, on one stack.
-    const bool is_on_stack = bounds.low <= frame && frame < bounds.high;
+    const bool is_on_stack = bounds.contains(frame);
     if (record.caller == frame || (is_on_stack && record.caller < frame && record.caller >= bounds.low)) {
       return Walk::kBadFrame;
     }
@@ -88,15 +83,13 @@ constexpr uint32_t kLookedAt = 64;
 }  // namespace
 
 bool is_frame_gone(uint64_t frame, uint64_t here) {
-  const StackBounds bounds = own_stack();
-  const auto lies_in = [&](uint64_t address) { return bounds.low <= address && address < bounds.high; };
-  return lies_in(frame) && lies_in(here) && frame < here;
+  return own_stack().is_gone(frame, here);
 }
 
 bool has_stack_for_walk(const Entry&, size_t more_bytes) {
   constexpr uint64_t kWalkBytes = 8 * 1024;
   const uint64_t here = address_of(__builtin_frame_address(0));
-  const StackBounds bounds = own_stack();
+  const StackRange bounds = own_stack();
   return here < bounds.low || here >= bounds.high || here - bounds.low > kWalkBytes + more_bytes;
 }
 

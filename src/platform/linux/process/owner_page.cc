@@ -3,15 +3,10 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "core/engine/frame_rooms.h"
-#include "core/engine/profiler.h"
-#include "core/engine/runtimes.h"
 #include "platform/linux/memory/own_pages.h"
 #include "platform/linux/modules/module_map.h"
 #include "platform/posix/fork_handler.h"
 #include "platform/process.h"
-#include "unwind/tables/registered.h"
-#include "unwind/tables/rule_cache.h"
 
 #ifndef MADV_WIPEONFORK
 #define MADV_WIPEONFORK 18
@@ -31,15 +26,7 @@ OwnerPage* make_owner_page() {
 }
 
 void reset_in_child() {
-  if (g_owner_page != nullptr && g_owner_page->reset.exchange(1, std::memory_order_acq_rel) != 0) {
-    return;
-  }
-  g_module_map.reset_in_child();  // first: what follows looks modules up
-  unwind::g_rule_cache.reset_in_child();
-  unwind::g_registered_tables.reset_in_child();
-  FrameRoom::reset_in_child();
-  runtimes::reset_in_child();
-  reset_dumps_in_child();
+  reset_engine_in_child([] { g_module_map.reset_in_child(); });  // what follows looks modules up
 }
 
 }  // namespace memprof::platform

@@ -14,7 +14,7 @@
 namespace memprof::platform {
 namespace {
 
-StackBounds own_stack() {
+StackRange own_stack() {
   return {thread_block_word(kStackAllocation), thread_block_word(kStackBase)};
 }
 
@@ -41,7 +41,7 @@ bool is_first_function(const KnownModule& module, const FunctionRange& function)
 }
 
 // To the caller of the frame; kRoot: there is none.
-Walk step(const StackBounds& bounds, Frames* f) {
+Walk step(const StackRange& bounds, Frames* f) {
   FrameRegisters& r = f->registers;
   const auto offset = static_cast<uint32_t>(r.ip - f->module->image.start());
   const FunctionRange* function =
@@ -70,7 +70,7 @@ template <typename Visit>
 [[gnu::always_inline]] inline Walk walk(const Visit& visit) {
   Frames f;
   read_registers(&f.registers);
-  const StackBounds bounds = own_stack();
+  const StackRange bounds = own_stack();
   f.module = f.own = module_at(f.registers.ip);
   bool is_inside = true;
   while (f.module != nullptr) {
@@ -91,17 +91,14 @@ constexpr uint32_t kLookedAt = 64;
 
 }  // namespace
 
-// On one stack, what runs lies below what it was called by.
 bool is_frame_gone(uint64_t frame, uint64_t here) {
-  const StackBounds bounds = own_stack();
-  const auto lies_in = [&](uint64_t address) { return bounds.low <= address && address < bounds.high; };
-  return lies_in(frame) && lies_in(here) && frame < here;
+  return own_stack().is_gone(frame, here);
 }
 
 bool has_stack_for_walk(const Entry&, size_t more_bytes) {
   constexpr uint64_t kWalkBytes = 24 * 1024;
   const uint64_t here = address_of(__builtin_frame_address(0));
-  const StackBounds bounds = own_stack();
+  const StackRange bounds = own_stack();
   return here < bounds.low || here > bounds.high || here - bounds.low > kWalkBytes + more_bytes;
 }
 

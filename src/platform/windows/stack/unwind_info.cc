@@ -64,7 +64,7 @@ uint32_t units_of(const Code& code) {
 
 class Undo {
  public:
-  Undo(const StackBounds& bounds, FrameRegisters* registers) : bounds_(bounds), r_(*registers) {}
+  Undo(const StackRange& bounds, FrameRegisters* registers) : bounds_(bounds), r_(*registers) {}
 
   // `done`: bytes of the prolog that have run; UINT32_MAX: all.
   Step run(const Info& info, const Code* codes, uint32_t done) {
@@ -155,14 +155,14 @@ class Undo {
     return true;
   }
 
-  StackBounds bounds_;
+  StackRange bounds_;
   FrameRegisters& r_;
   bool has_return_ = false;
 };
 
 }  // namespace
 
-Step unwind_function(uint64_t image, const FunctionRange& function, const StackBounds& bounds,
+Step unwind_function(uint64_t image, const FunctionRange& function, const StackRange& bounds,
                      FrameRegisters* registers) {
   constexpr int kMaxChain = 32;
   const uint64_t before = registers->words[kRsp];

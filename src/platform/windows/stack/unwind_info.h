@@ -9,14 +9,10 @@
 
 #include <cstdint>
 
+#include "platform/stack.h"
 #include "platform/windows/modules/pe_image.h"
 
 namespace memprof::platform {
-
-struct StackBounds {
-  uint64_t low;
-  uint64_t high;
-};
 
 enum : uint32_t {
   kRbp = 5,
@@ -30,7 +26,7 @@ struct FrameRegisters {
 enum class Step : uint8_t { kDone, kLeftStack, kUnknown };
 
 // From the frame of `function`, which `registers->ip` lies in, to its caller's.  `image`: where the module is loaded.
-Step unwind_function(uint64_t image, const FunctionRange& function, const StackBounds& bounds,
+Step unwind_function(uint64_t image, const FunctionRange& function, const StackRange& bounds,
                      FrameRegisters* registers);
 
 }  // namespace memprof::platform

@@ -39,7 +39,7 @@ void expect_same(const CONTEXT& theirs, const FrameRegisters& ours) {
                            theirs.Rsi, theirs.Rdi, theirs.R8,  theirs.R9,  theirs.R10, theirs.R11,
                            theirs.R12, theirs.R13, theirs.R14, theirs.R15};
   std::copy(words, words + 16, ours.words);
-  const StackBounds bounds{thread_block_word(kStackAllocation), thread_block_word(kStackBase)};
+  const StackRange bounds{thread_block_word(kStackAllocation), thread_block_word(kStackBase)};
   const auto end = address_of(
       reinterpret_cast<const void*>(GetProcAddress(GetModuleHandleW(L"ntdll.dll"), "RtlUserThreadStart")));
   g_frames = 0;

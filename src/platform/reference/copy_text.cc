@@ -8,7 +8,7 @@
 namespace memprof::platform {
 
 bool copy_text(const char* text, char* copy, size_t size_bytes) {
-  constexpr size_t kSmallestPage = 4096;
+  constexpr size_t kSmallestPage = 4096;  // the pages of all systems begin where such a one does
   size_t got = 0;
   while (got + 1 < size_bytes) {
     const auto address = reinterpret_cast<uintptr_t>(text) + got;
@@ -22,7 +22,9 @@ bool copy_text(const char* text, char* copy, size_t size_bytes) {
     }
     got += wanted;
   }
-  copy[got] = '\0';
+  if (size_bytes != 0) {
+    copy[got] = '\0';
+  }
   return true;
 }
 
