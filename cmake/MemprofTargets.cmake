@@ -3,6 +3,7 @@
 #
 #   memprof_target_library(<name> <source>...)  objects that enter the profiled process
 #   memprof_platform(<folder of src/platform> FOR <CMAKE_SYSTEM_NAME, or tests>)  the objects memprof_<folder>
+#   memprof_cpu_sources(<variable> <folder of src/>)  what of it the processor that is built for has
 #   memprof_host_library(<name> <source>...)    a static library of the command, outside that process
 #   memprof_host_objects(<name> <source>...)    its objects, for two of them
 #   memprof_host_executable(<name> <source>...)
@@ -12,6 +13,22 @@
 #
 # Each makes no target while it is given no sources, so that a room may be empty; say if(TARGET ...) then.
 # Sources come from file(GLOB ... CONFIGURE_DEPENDS): a file that is added joins in by itself.
+
+# The processor that is built for: its folder of src/cpu lies over src/, for headers as for sources (src/README.md).
+if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64|amd64)$")
+  set(MEMPROF_CPU x86_64)
+elseif(CMAKE_SYSTEM_PROCESSOR MATCHES "^(aarch64|arm64|ARM64)$")
+  set(MEMPROF_CPU aarch64)
+else()
+  message(FATAL_ERROR "There is no port to ${CMAKE_SYSTEM_PROCESSOR}; docs/porting.md says what a processor needs")
+endif()
+include_directories(${PROJECT_SOURCE_DIR}/src/cpu/${MEMPROF_CPU})
+
+# Its sources for the folder `room` of src/.
+function(memprof_cpu_sources variable room)
+  file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/cpu/${MEMPROF_CPU}/${room}/*.cc)
+  set(${variable} ${sources} PARENT_SCOPE)
+endfunction()
 
 set(CMAKE_CXX_STANDARD 17)
 set(CMAKE_CXX_STANDARD_REQUIRED ON)
@@ -148,12 +165,15 @@ function(memprof_host_executable name)
   target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR}/capi/include)
 endfunction()
 
-# One executable of all *_test.cc of a room of tests/ and of the folders in it, as a unity build: a unit for each folder.
+# One executable of all *_test.cc of a room of tests/, of the folders in it, and of the processor's, as a unity build: a unit for
+# each folder.
 # EXCEPT: folders and files that are left out.
 # A library that does not exist makes no tests.
 function(memprof_tests name)
   cmake_parse_arguments(PARSE_ARGV 1 arg "APART" "FOLDER;SHARDS" "EXCEPT;LIBRARIES")
-  file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/${arg_FOLDER}/*_test.cc)
+  string(REGEX REPLACE "^tools/" "" room ${arg_FOLDER})
+  file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/${arg_FOLDER}/*_test.cc
+                                              ${PROJECT_SOURCE_DIR}/tests/cpu/${MEMPROF_CPU}/${room}/*_test.cc)
   foreach(part IN LISTS arg_EXCEPT)
     list(FILTER sources EXCLUDE REGEX "/tests/${arg_FOLDER}/${part}(/|$)")
   endforeach()

@@ -7,6 +7,7 @@
 
 #include <cstddef>
 
+#include "cpu/thread_word.h"
 #include "platform/object_format.h"
 
 namespace memprof::platform {
@@ -16,13 +17,12 @@ namespace memprof::platform {
 inline constexpr size_t kThreadDataBytes = 192;
 void* make_thread_data();
 
-#if defined(__x86_64__) && !defined(MEMPROF_THREAD_SLOT_BY_CALL)
-// Of the word, from the base of the segment that belongs to the thread (gs).
+#if MEMPROF_CPU_HAS_THREAD_WORD && !defined(MEMPROF_THREAD_SLOT_BY_CALL)
+// Of the word (cpu/thread_word.h).
 extern size_t g_thread_word_offset;
 
 [[gnu::always_inline]] inline void* thread_data() {
-  void* data;
-  asm("movq %%gs:(%1), %0" : "=r"(data) : "r"(g_thread_word_offset));
+  void* data = cpu::thread_word(g_thread_word_offset);
   return __builtin_expect(data != nullptr, 1) ? data : make_thread_data();
 }
 #else

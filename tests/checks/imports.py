@@ -11,7 +11,7 @@ import sys
 import tempfile
 
 from check_main import check_main
-from layers import circles
+from ladder import circles
 
 PACKAGE = "ffi/python/memprof"
 NAME = "memprof"

@@ -33,6 +33,31 @@ def heights(arrows):
     return found
 
 
+def circles(edges):
+    """The strongly connected parts of a graph {node: set of nodes} that are more than one node, each sorted."""
+    number, low, stack, found = {}, {}, [], []
+
+    def visit(node):
+        number[node] = low[node] = len(number)
+        stack.append(node)
+        for other in sorted(edges.get(node, ())):
+            if other not in number:
+                visit(other)
+                low[node] = min(low[node], low[other])
+            elif other in stack:
+                low[node] = min(low[node], number[other])
+        if low[node] == number[node]:
+            at = stack.index(node)
+            if len(stack) - at > 1:
+                found.append(sorted(stack[at:]))
+            del stack[at:]
+
+    for node in sorted(edges):
+        if node not in number:
+            visit(node)
+    return found
+
+
 def text_of(arrows):
     """A line for each place, the highest first: its rung, its name, and the places that it includes."""
     rungs = heights(arrows)

@@ -14,26 +14,28 @@ import tempfile
 
 import ladder
 from check_main import check_main
+from processors import over
 
 # The headers of the seam, not what lies in the folders of the systems.
 SEAM = "platform/*.h"
 # Room -> folders (as written in an include) that it may include; the first match by path counts.
 LAYERS = [
+    ("src/cpu", ["cpu/"]),  # of a processor's folder the rest lies over other rooms, whose rows it keeps (processors.py)
     ("src/format", ["format/"]),
     ("src/estimate", ["estimate/"]),
     ("src/resident", ["resident/", "format/"]),
-    ("src/core", ["core/", "estimate/", "format/", SEAM]),
-    ("src/unwind", ["unwind/", "core/", "format/", SEAM]),
+    ("src/core", ["core/", "cpu/", "estimate/", "format/", SEAM]),
+    ("src/unwind", ["unwind/", "core/", "cpu/", "format/", SEAM]),
     ("src/runtime", ["runtime/", "unwind/", "core/", "format/", SEAM]),
     ("src/platform/posix", ["platform/posix/", "unwind/", "core/", "format/", SEAM]),
-    ("src/platform/code", ["platform/code/", "unwind/"]),
+    ("src/platform/code", ["platform/code/", "unwind/", "cpu/"]),
     # One system never includes another one's folder: only its own and POSIX's, and what is of no system.
-    ("src/platform/<system>", ["platform/<system>/", "platform/posix/", "platform/code/", "runtime/", "unwind/", "core/", "format/", SEAM]),
-    ("src/platform", ["format/", SEAM]),
+    ("src/platform/<system>", ["platform/<system>/", "platform/posix/", "platform/code/", "runtime/", "unwind/", "core/", "cpu/", "format/", SEAM]),
+    ("src/platform", ["format/", "cpu/", SEAM]),
     ("src/dump", ["dump/", "core/", "resident/", "format/", SEAM, "memprof.h"]),  # memprof.h: its results are those of the public face
     ("src/profile", ["profile/", "estimate/", "format/"]),
     ("capi", ["capi/", "core/", "dump/", "estimate/", "format/", SEAM, "memprof.h"]),
-    ("tools", ["memprof/", "profile/", "format/", "memprof.h"]),  # its own headers are written from tools/
+    ("tools", ["memprof/", "profile/", "cpu/", "format/", "memprof.h"]),  # its own headers are written from tools/
     ("ffi/node/native", ["memprof.h", "frames.h", "javascript_heap.h", "library.h", "places.h", "snapshot.h", "values.h"]),  # itself
     ("ffi", ["memprof.h"]),
 ]
@@ -54,7 +56,7 @@ PURE = set("""algorithm array atomic cassert cerrno cfloat charconv cinttypes cl
 cstdlib cstring functional initializer_list iterator limits memory new numeric optional string_view tuple
 type_traits utility stddef.h stdint.h string.h""".split())
 # The engine itself does without even those that allocate.
-ENGINE = ["src/format", "src/estimate", "src/resident", "src/core", "src/unwind", "src/runtime", "src/dump", "capi"]
+ENGINE = ["src/cpu", "src/format", "src/estimate", "src/resident", "src/core", "src/unwind", "src/runtime", "src/dump", "capi"]
 
 OS_HEADER = re.compile(
     r"(sys|linux|asm|asm-generic|bits|mach|mach-o|malloc|libkern|gnu|net|netinet|arpa)/|"
@@ -79,7 +81,7 @@ INCLUDE = re.compile(r'\s*#\s*include\s*([<"])([^>"]+)[>"]')
 OBJECT_FORMAT = "src/platform/object_format.h"
 CONDITION = re.compile(r"\s*#\s*(if|ifdef|ifndef|elif|elifdef)\b(.*)")
 SUFFIXES = {".h", ".hh", ".c", ".cc", ".S", ".inc"}
-OURS = ("capi", "core", "dump", "estimate", "format", "memprof", "platform", "profile", "resident", "runtime", "unwind")
+OURS = ("capi", "core", "cpu", "dump", "estimate", "format", "memprof", "platform", "profile", "resident", "runtime", "unwind")
 
 
 def below(path, folder):
@@ -171,34 +173,9 @@ def violations_of_line(path, line):
     return found
 
 
-def circles(edges):
-    """The strongly connected parts of a graph {node: set of nodes} that are more than one node, each sorted."""
-    number, low, stack, found = {}, {}, [], []
-
-    def visit(node):
-        number[node] = low[node] = len(number)
-        stack.append(node)
-        for other in sorted(edges.get(node, ())):
-            if other not in number:
-                visit(other)
-                low[node] = min(low[node], low[other])
-            elif other in stack:
-                low[node] = min(low[node], number[other])
-        if low[node] == number[node]:
-            at = stack.index(node)
-            if len(stack) - at > 1:
-                found.append(sorted(stack[at:]))
-            del stack[at:]
-
-    for node in sorted(edges):
-        if node not in number:
-            visit(node)
-    return found
-
-
 def violations_of_graph(includes):
     """`includes`: {file: set of our files that it includes}. Circles of files, and of folders."""
-    found = [f"a circle of files: {' '.join(circle)}" for circle in circles(includes)]
+    found = [f"a circle of files: {' '.join(circle)}" for circle in ladder.circles(includes)]
     folders, why = {}, {}
     for path, targets in includes.items():
         for target in targets:
@@ -206,7 +183,7 @@ def violations_of_graph(includes):
             if here != there:
                 folders.setdefault(here, set()).add(there)
                 why.setdefault((here, there), f"{path} includes {target}")
-    for circle in circles(folders):
+    for circle in ladder.circles(folders):
         arrows = [why[pair] for pair in sorted(why) if pair[0] in circle and pair[1] in circle]
         found.append(f"a circle of folders: {' '.join(circle)}: {'; '.join(arrows)}")
     return found
@@ -238,9 +215,12 @@ def texts_of(root):
 
 
 def includes_of(texts):
-    """{file: set of our files that it includes}."""
-    headers = {path: filter(None, map(INCLUDE.match, lines)) for path, lines in texts.items()}
-    return {path: {file_of(include.group(2)) for include in found} & texts.keys() for path, found in headers.items()}
+    """{file: set of our files that it includes}; files of processors by where they lie over others."""
+    names, found = {over(path) for path in texts}, {}
+    for path, lines in texts.items():
+        includes = filter(None, map(INCLUDE.match, lines))
+        found.setdefault(over(path), set()).update({file_of(include.group(2)) for include in includes} & names)
+    return found
 
 
 def inside_rooms(includes):
@@ -271,7 +251,7 @@ def check(root):
     texts = texts_of(root)
     for relative, lines in texts.items():
         for number, line in enumerate(lines, 1):
-            found += [f"{relative}:{number}: {text}" for text in violations_of_line(relative, line)]
+            found += [f"{relative}:{number}: {text}" for text in violations_of_line(over(relative), line)]
     includes = includes_of(texts)
     return len(texts), found + violations_of_graph(includes) + violations_of_drawing(root, includes)
 
@@ -311,6 +291,10 @@ PLANTED = [
     ("src/platform/linux/modules/x.cc", "#if defined(__GLIBC__)"),
     ("src/platform/linux/modules/x.cc", "  ask(p, &info, &map, RTLD_DL_LINKMAP);"),
     ("src/platform/linux/interpose/x.cc", 'extern "C" void* __libc_malloc(size_t);'),
+    ("src/cpu/x86_64/cpu/x.h", '#include "core/arena/arena.h"'),
+    ("src/cpu/x86_64/core/x.h", '#include "platform/linux/x.h"'),
+    ("src/cpu/aarch64/unwind/tables/x.cc", '#include "unwind/walk/table_walk.h"'),
+    ("src/cpu/aarch64/memprof/attach/x.cc", '#include "core/arena/arena.h"'),
     ("src/dump/x.cc", '#include "platform/linux/x.h"'),
     ("src/dump/x.cc", '#include "profile/model/model.h"'),
     ("src/dump/x.cc", '#include "capi/call.h"'),
@@ -340,6 +324,8 @@ INNOCENT = [
     ("src/core/tables/x.cc", '#include "core/arena/arena.h"'),
     ("src/core/engine/x.cc", '#include "core/arena/arena.h"'),
     ("src/core/x.cc", "#include <atomic>"),
+    ("src/core/x.cc", '#include "cpu/facts.h"'),
+    ("src/cpu/x86_64/memprof/attach/x.cc", "#include <sys/ptrace.h>"),
     ("src/unwind/x.cc", '#include "platform/memory.h"'),
     ("src/platform/object_format.h", "#elif defined(__MACH__)"),
     ("src/platform/linux/x.cc", "#include <sys/mman.h>"),

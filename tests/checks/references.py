@@ -21,7 +21,7 @@ SHELL_COMMENT = re.compile(r"#(.*)")
 # A path with a folder and an ending of ours.
 PATH = re.compile(r"(?<![\w./<*-])((?:(?:\.\./)+(?:[\w-]+/)*|(?:[a-z][\w-]*/)+)[\w-]+\.(?:h|cc|c|py|md|cmake|golden))\b(?![\w/*-])")
 DECISION = re.compile(r"\bdecisions?[ /](\d{4})\b")
-BASES = ("", "src", "tests", "tools", "capi/include", "ffi/python")
+BASES = ("", "src", "src/cpu/x86_64", "tests", "tools", "capi/include", "ffi/python")
 # Of systems and other programs.
 FOREIGN = re.compile(r"sys/|linux/|asm/|elfutils/debuginfod\.h$|cpython/pymem\.h$|core/frame\.py$")
 

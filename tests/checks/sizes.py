@@ -22,6 +22,7 @@ EXCEPTIONS = {
     "capi/include/memprof.h": "the one public header: all that a user of the C interface reads, from top to bottom",
     "dev": "the one command of this repository: what it can do is read in one place",
     "bench": "a program or a script for each benchmark: " + ONE_EACH,
+    "tests/checks": "a script for each check: " + ONE_EACH,
     "tests/e2e": ONE_EACH,
     "tests/e2e/programs": "what e2e runs: " + ONE_EACH,
     "tools/memprof/commands": "a file and its header for each command: " + ONE_EACH,

@@ -36,6 +36,7 @@ NOT_ENGINE = {"src/profile": "outside of the profiled process: needs libraries, 
 SYSTEMS = "src/platform"
 POSIX = ["posix", "reference"]
 LIBC = "src/platform/linux/libc"  # a folder for each C library
+CPU = "src/cpu"  # a folder for each processor, which lies over src/
 TARGETS = {  # target of zig: folders of src/platform
     "aarch64-macos": [*POSIX, "darwin"],
     "x86_64-macos": [*POSIX, "darwin"],
@@ -80,11 +81,15 @@ def sources_of(target, root=ROOT):
     """Sorted, from the root."""
     found = []
     for path in (path for top in ENGINE for path in (root / top).rglob("*.cc")):
-        name = path.relative_to(root).as_posix()
+        file = path.relative_to(root).as_posix()
+        cpu, _, rest = file.removeprefix(CPU + "/").partition("/") if file.startswith(CPU + "/") else (None, None, None)
+        if cpu is not None and (cpu != target.split("-")[0] or rest.startswith("memprof/")):  # another's; the command's
+            continue
+        name = file if cpu is None else "src/" + rest
         system = name.removeprefix(SYSTEMS + "/").split("/")[0] if name.startswith(SYSTEMS + "/") else None
         is_of_other = name.startswith(LIBC + "/") and not target.endswith("-" + name.removeprefix(LIBC + "/").split("/")[0])
         if not is_of_other and not any(name.startswith(folder + "/") for folder in NOT_ENGINE) and (system is None or system in TARGETS[target]):
-            found.append(name)
+            found.append(file)
     return sorted(found)
 
 
@@ -94,7 +99,7 @@ def exception_of(target, source, exceptions):
 
 
 def compile_source(compiler, target, source, root, out):
-    command = [compiler, "c++", "-target", target, *FLAGS, *INCLUDES, '-DMEMPROF_VERSION="0"', *(f"-D{name}" for name in ZYDIS),
+    command = [compiler, "c++", "-target", target, *FLAGS, f"-I{CPU}/{target.split('-')[0]}", *INCLUDES, '-DMEMPROF_VERSION="0"', *(f"-D{name}" for name in ZYDIS),
                "-c", source, "-o", out / (source.replace("/", "+") + ".o")]
     # zig keeps what it compiled; two caches, since a checkout may be on another file system than the home.
     cache = {"ZIG_GLOBAL_CACHE_DIR": str(FOLDER / "cache"), "ZIG_LOCAL_CACHE_DIR": str(FOLDER / "cache")}
@@ -141,6 +146,10 @@ PLANTED = [  # source, text, does it compile for macOS, for Windows, for musl
     ("src/platform/other/here.cc", "#error not for these", (None, None, None)),
     ("src/platform/linux/libc/glibc/here.cc", "#error not for these", (None, None, None)),
     ("src/platform/linux/libc/musl/here.cc", "#include <sys/auxv.h>", (None, None, True)),
+    ("src/cpu/x86_64/core/here.cc", '#include "cpu/facts.h"\nint f() { return WORD; }', (None, True, True)),
+    ("src/cpu/aarch64/core/here.cc", '#include "cpu/facts.h"\nint f() { return WORD; }', (True, None, None)),
+    ("src/cpu/x86_64/platform/linux/here.cc", "int f() { return 1; }", (None, None, True)),
+    ("src/cpu/x86_64/memprof/here.cc", "#error the command's", (None, None, None)),
     ("src/profile/here.cc", "#error not in the process", (None, None, None)),
 ]
 
@@ -149,6 +158,9 @@ def self_test(compiler, jobs):
     targets = ("aarch64-macos", "x86_64-windows-gnu", "x86_64-linux-musl")
     with tempfile.TemporaryDirectory() as name:
         root = pathlib.Path(name)
+        for cpu in ("x86_64", "aarch64"):
+            (root / CPU / cpu / "cpu").mkdir(parents=True)
+            (root / CPU / cpu / "cpu/facts.h").write_text("#define WORD 1\n")
         for source, text, _ in PLANTED:
             (root / source).parent.mkdir(parents=True, exist_ok=True)
             (root / source).write_text(text + "\n")

@@ -29,6 +29,7 @@
 #include <atomic>
 #include <cstdint>
 
+#include "core/sampling/count_down.h"
 #include "platform/object_format.h"
 #if defined(MEMPROF_THREAD_SLOT)
 #include "platform/thread_slot.h"
@@ -73,28 +74,12 @@ extern __thread ThreadSampler t_sampler MEMPROF_PUBLIC_THREAD_DATA("memprof_abi1
 
 // Advances the calling thread's clock by one allocation.  true: the count ran out; call sampler_event.
 [[gnu::always_inline]] inline bool sampler_tick(uint64_t size_bytes) {
-#if defined(__x86_64__)
-  // compare sets the carry for size 0 only, so that size 0 counts as 1; the subtraction leaves a borrow when
-  // fewer bytes were left.  One instruction on memory: a signal handler cannot come in between.
-  bool ran_out;
-  asm("cmpq $1, %[size]\n\tsbbq %[size], %[count]"
-      : "=@ccc"(ran_out), [count] "+m"(t_sampler.count)
-      : [size] "r"(size_bytes));
-  return ran_out;
-#else
-  return __builtin_sub_overflow(t_sampler.count, size_bytes + (size_bytes == 0), &t_sampler.count);
-#endif
+  return count_down(&t_sampler.count, size_bytes);
 }
 
 // The same for a size that is not 0, or is not to be counted if it is 0: then false.
 [[gnu::always_inline]] inline bool sampler_tick_some(uint64_t size_bytes) {
-#if defined(__x86_64__)
-  bool ran_out;
-  asm("subq %[size], %[count]" : "=@ccc"(ran_out), [count] "+m"(t_sampler.count) : [size] "r"(size_bytes));
-  return ran_out;
-#else
-  return __builtin_sub_overflow(t_sampler.count, size_bytes, &t_sampler.count);
-#endif
+  return count_down_some(&t_sampler.count, size_bytes);
 }
 
 struct SamplingEvent {

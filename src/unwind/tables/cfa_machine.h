@@ -210,7 +210,7 @@ inline bool CfaMachine::run(Bytes program) {
       }
       case 0x2c:  // AARCH64_negate_ra_state_with_pc
       case 0x2d:  // AARCH64_negate_ra_state: from here on the return address is signed, or no more
-        if (!kIsAarch64) {
+        if (!kSignsAddresses) {
           return false;
         }
         break;

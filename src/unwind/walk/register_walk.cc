@@ -23,7 +23,7 @@ struct Caller {
 // aarch64: x30 is a register of the interrupted function, or what the row says of it; a caller's is unknown.
 void take_return_address(RegisterFile* registers, Caller* caller) {
   caller->pc = strip(registers->values[kReturnAddress]);
-  if (kIsAarch64) {
+  if (kHasLinkRegister) {
     registers->forget(kReturnAddress);
   }
 }
@@ -36,7 +36,7 @@ bool find_cfa(const Row& row, const RegisterFile& registers, uint64_t* cfa) {
     return true;
   }
   const RegisterRule& frame = row.registers[kFrameRegister];
-  if (kIsAarch64 && row.cfa_register == kStackPointer && registers.has(kFrameRegister) &&
+  if (kHasLinkRegister && row.cfa_register == kStackPointer && registers.has(kFrameRegister) &&
       frame.kind == RegisterRule::kAtCfa && row.registers[kReturnAddress].kind == RegisterRule::kAtCfa) {
     *cfa = registers.values[kFrameRegister] - static_cast<uint64_t>(frame.value);
     return true;
@@ -63,7 +63,7 @@ Step apply(const Row& row, StackMemory& stack, RegisterFile* registers, Caller* 
       case RegisterRule::kSame:
         if (r == kStackPointer) {
           next.set(r, cfa);
-        } else if ((r != kReturnAddress || kIsAarch64) && registers->has(r)) {
+        } else if ((r != kReturnAddress || kHasLinkRegister) && registers->has(r)) {
           next.set(r, registers->values[r]);
         }
         break;
@@ -97,7 +97,7 @@ Step apply(const Row& row, StackMemory& stack, RegisterFile* registers, Caller* 
   }
   *registers = next;
   caller->sp = next.values[kStackPointer];
-  caller->is_pushed = !kIsAarch64 || row.registers[kReturnAddress].kind != RegisterRule::kSame;
+  caller->is_pushed = !kHasLinkRegister || row.registers[kReturnAddress].kind != RegisterRule::kSame;
   take_return_address(registers, caller);
   return Step::kDone;
 }
@@ -140,7 +140,7 @@ Step leave_signal_frame(StackMemory& stack, RegisterFile* registers, Caller* cal
   if (!stack.read(frame + kSignalPc, &caller->pc)) {
     return Step::kLeftStack;
   }
-  if (!kIsAarch64) {
+  if (!kHasLinkRegister) {
     next.set(kReturnAddress, caller->pc);
   }
   caller->sp = next.values[kStackPointer];
@@ -155,7 +155,7 @@ void leave_by_record(const FrameRecord& record, RegisterFile* registers, Caller*
   next.set(kReturnAddress, record.pc);
   caller->sp = record.limit;
   caller->is_pushed = true;
-  if (!kIsAarch64) {
+  if (!kHasLinkRegister) {
     next.set(kStackPointer, caller->sp);
   }
   take_return_address(&next, caller);

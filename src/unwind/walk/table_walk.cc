@@ -163,7 +163,7 @@ WalkResult walk_by_tables(const Start& start, const StackBounds& bounds, const S
              : walk<true>(start, bounds, surroundings, frames, max_depth, needs_all_registers, pointers);
 }
 
-#if defined(__aarch64__)
+#if MEMPROF_CPU_FINDS_CALLER_BY_TABLES
 Start find_caller(Position inside_us, uint64_t hook_frame, const StackBounds& bounds,
                   const Surroundings& surroundings) {
   constexpr int kMaxFramesOfOurs = 64;

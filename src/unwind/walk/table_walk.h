@@ -16,11 +16,13 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "cpu/facts.h"
 #include "platform/stack.h"
 #include "unwind/tables/eh_frame.h"
 #include "unwind/tables/expression.h"
 #include "unwind/tables/rule.h"
 #include "unwind/tables/stack_memory.h"
+#include "unwind/walk/position.h"
 
 namespace memprof::unwind {
 
@@ -44,22 +46,7 @@ struct Surroundings {
   bool (*find_code_rule)(uint64_t address, Rule* rule) = nullptr;
 };
 
-// Where a walk is: in a caller, right after its call returned.
-#if defined(__aarch64__)
-struct Position {
-  uint64_t pc;
-  uint64_t sp;        // or what it is at least
-  uint64_t bp;        // x29
-  uint64_t link = 0;  // x30, where it is known: in a function that a signal interrupted
-  bool has_link = false;
-  bool has_sp = true;
-};
-#else
-struct Position {
-  uint64_t pc, sp, bp;
-};
-#endif
-using Start = Position;
+using Start = Position;  // the first one
 
 // Where each frame of a walk lies, for those who have to know what else is on the stack: values[i] is the
 // stack pointer in frame i; its memory reaches up to values[i + 1], as long as neither a
@@ -83,7 +70,7 @@ platform::WalkResult walk_with_all_registers(RegisterFile registers, uint64_t fi
                                              uint64_t* frames, uint32_t max_depth,
                                              StackPointers* pointers = nullptr);
 
-#if defined(__aarch64__)
+#if MEMPROF_CPU_FINDS_CALLER_BY_TABLES
 // A hook does not know its caller's stack pointer: frame records lie anywhere in a frame.  So the walk begins
 // in a function of ours that the hook called, and this finds the caller; `hook_frame` is the hook's frame
 // record.  Where our own tables do not lead there, by that record, without a stack pointer.

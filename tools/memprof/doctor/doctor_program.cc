@@ -7,6 +7,7 @@
 #include <memory>
 #include <utility>
 
+#include "cpu/facts.h"
 #include "memprof/doctor/doctor_allocator.h"
 #include "memprof/doctor/doctor_python.h"
 #include "memprof/doctor/doctor_runtime.h"
@@ -73,12 +74,7 @@ bool has_whole_tables(const ElfFacts& facts) {
 
 // As in all programs of musl (docs/musl.md).
 bool is_left_by_code(const ProgramFiles& files) {
-#if defined(__x86_64__)
-  return is_musl_loader(elf_interpreter(files.path));
-#else
-  static_cast<void>(files);
-  return false;
-#endif
+  return cpu::kFollowsCode && is_musl_loader(elf_interpreter(files.path));
 }
 
 void check_stacks(const std::string& shown, const ElfFacts& facts, bool by_code, Checks* checks) {

@@ -5,20 +5,10 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cpu/elf_types.h"
+
 namespace memprof::platform {
 namespace {
-
-#if defined(__aarch64__)
-constexpr uint32_t kJumpSlot = R_AARCH64_JUMP_SLOT;
-constexpr uint32_t kGlobDat = R_AARCH64_GLOB_DAT;
-constexpr uint32_t kAbsolute = R_AARCH64_ABS64;
-constexpr uint32_t kCopy = R_AARCH64_COPY;
-#else
-constexpr uint32_t kJumpSlot = R_X86_64_JUMP_SLOT;
-constexpr uint32_t kGlobDat = R_X86_64_GLOB_DAT;
-constexpr uint32_t kAbsolute = R_X86_64_64;
-constexpr uint32_t kCopy = R_X86_64_COPY;
-#endif
 
 constexpr uint16_t kHiddenVersion = 0x8000;
 // A variable that holds pointers to functions is a struct of a few; tables of strings are larger.
@@ -33,7 +23,7 @@ T read(uint64_t address) {
 
 }  // namespace
 
-const uint32_t ImportTable::kCopyRelocation = kCopy;
+const uint32_t ImportTable::kCopyRelocation = cpu::kCopy;
 
 ImportTable::ImportTable(const dl_phdr_info& module, const WantedNames& wanted, Room* room)
     : module_(module), section_(module_), symbols_(reinterpret_cast<Symbol*>(room->bytes)) {
@@ -194,15 +184,15 @@ bool ImportTable::to_slot(const ElfW(Rela) & relocation, Slot* slot) const {
   const uint64_t index = ELF64_R_SYM(relocation.r_info);
   const uint32_t type = ELF64_R_TYPE(relocation.r_info);
   const uint64_t address = module_.dlpi_addr + relocation.r_offset;
-  if ((type != kJumpSlot && type != kGlobDat && type != kAbsolute) || address % sizeof(uint64_t) != 0 ||
-      !contains(address, sizeof(uint64_t))) {
+  if ((type != cpu::kJumpSlot && type != cpu::kGlobDat && type != cpu::kAbsolute) ||
+      address % sizeof(uint64_t) != 0 || !contains(address, sizeof(uint64_t))) {
     return false;
   }
   const bool is_constant = address - relro_start_ < relro_limit_ - relro_start_;
-  if (type == kAbsolute && relocation.r_addend != 0) {
+  if (type == cpu::kAbsolute && relocation.r_addend != 0) {
     return false;
   }
-  slot->is_variable = type == kAbsolute && !is_constant;
+  slot->is_variable = type == cpu::kAbsolute && !is_constant;
   // The last page is left writable if it is not wholly constant.
   slot->in_relro =
       is_constant && address < (relro_limit_ & ~(static_cast<uint64_t>(sysconf(_SC_PAGESIZE)) - 1));
@@ -210,7 +200,7 @@ bool ImportTable::to_slot(const ElfW(Rela) & relocation, Slot* slot) const {
     if (symbols_[i].index == index) {
       slot->address = address;
       slot->name = symbols_[i].name;
-      slot->is_lazy = type == kJumpSlot;
+      slot->is_lazy = type == cpu::kJumpSlot;
       return true;
     }
   }

@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "cpu/facts.h"
+
 namespace memprof::platform {
 namespace {
 
@@ -27,8 +29,8 @@ ImportedModule::ImportedModule(const ImportTable& table, const ImportTargets& ta
 }
 
 void ImportedModule::ask_loader() {
-#if defined(__x86_64__)
-  if (binding_ != Binding::kUnknown || targets_.survey().first(interpose::kFreeHook).definitions < 2) {
+  if (!cpu::kCallsUnboundSlots || binding_ != Binding::kUnknown ||
+      targets_.survey().first(interpose::kFreeHook).definitions < 2) {
     return;
   }
   table_.each_slot([this](const ImportTable::Slot& slot) {
@@ -38,7 +40,6 @@ void ImportedModule::ask_loader() {
       infer_binding();
     }
   });
-#endif
 }
 
 Verdict ImportedModule::judge(const ImportTable::Slot& slot, uint64_t value) const {

@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 
 #include "core/sampling/sampler.h"
+#include "cpu/facts.h"
 #include "platform/imports.h"
 #include "platform/linux/imports/import_targets.h"
 #include "platform/linux/inline_hooks/complaints.h"
@@ -172,9 +173,9 @@ void look_at_new() {
 }
 
 bool is_wanted() {
-#if !defined(__x86_64__)
-  return false;  // relocation.h is not written for others
-#endif
+  if (!cpu::kMovesCode) {
+    return false;
+  }
   const char* text = environment("MEMPROF_INLINE_HOOKS");
   return text != nullptr && strcmp(text, "1") == 0 && environment("MEMPROF_PROFILE") != nullptr;
 }
@@ -270,9 +271,9 @@ bool prepare_late_hooks(LatePatchRequest* request) {
       request->module_count > LatePatchRequest::kMaxModules) {
     return false;
   }
-#if !defined(__x86_64__)
-  return true;  // there is nobody to write them
-#endif
+  if (!cpu::kMovesCode) {
+    return true;  // there is nobody to write them
+  }
   if (is_sandboxed()) {
     const char* const parts[] = {"the process has a filter of system calls: allocators in it are not tried",
                                  nullptr};

@@ -10,18 +10,17 @@
 #include <cstdint>
 
 #include "platform/code/relocation.h"
+#include "platform/linux/inline_hooks/code/callback_stub.h"
 #include "platform/linux/inline_hooks/code/code_writer.h"
 #include "platform/linux/inline_hooks/code/near_pages.h"
 #include "platform/linux/inline_hooks/code/register_gate.h"
 #include "platform/linux/inline_hooks/late_patches.h"
 #include "platform/linux/inline_hooks/slow_paths.h"
 #include "platform/linux/memory/own_pages.h"
-#include "unwind/walk/call_site.h"
 
 namespace memprof::platform {
 namespace {
 
-#if defined(__x86_64__)
 void (*g_changed)(LoaderChange);
 const r_debug* g_debug;
 uint64_t g_watched;  // 0: not yet; a tracer writes 1
@@ -39,30 +38,6 @@ void on_loader_state() {
 
 constexpr size_t kStubPage = 4096;
 
-// mov %rax, place(%rsp); mov $function, %rax; jmp *gate(%rip), where the gate's address is behind it: a loader's own code may
-// know that the function is empty, and what registers it leaves alone.
-void write_stub(uint8_t* to, void (*function)(), uint64_t gate) {
-  const auto address = reinterpret_cast<uint64_t>(function);
-  const uint8_t code[] = {0x48, 0x89, 0x44, 0x24, static_cast<uint8_t>(kSavedRax), 0x48, 0xb8};
-  memcpy(to, code, sizeof(code));
-  memcpy(to + sizeof(code), &address, sizeof(address));
-  const uint8_t jump[] = {0x3e, 0xff, 0x25, 0, 0, 0, 0};
-  uint8_t* at = to + sizeof(code) + sizeof(address);
-  memcpy(at, jump, sizeof(jump));
-  memcpy(at + sizeof(jump), &gate, sizeof(gate));
-}
-
-constexpr uint8_t kReturn[] = {0xc3};
-constexpr uint8_t kLongReturn[] = {0xf3, 0xc3};
-
-// The bytes of an empty function; 0: it is not empty.
-size_t bytes_of_empty(const uint8_t* code) {
-  const size_t entry = unwind::entry_mark_bytes(code);
-  return memcmp(code + entry, kReturn, sizeof(kReturn)) == 0           ? entry + sizeof(kReturn)
-         : memcmp(code + entry, kLongReturn, sizeof(kLongReturn)) == 0 ? entry + sizeof(kLongReturn)
-                                                                       : 0;
-}
-
 // The place of the jump, and the page that it leads to; 0: there can be none.
 struct WatchJump {
   uint64_t at;
@@ -78,7 +53,7 @@ WatchJump prepare_jump(uint64_t function) {
   if (page == nullptr) {
     return {};
   }
-  write_stub(static_cast<uint8_t*>(page), on_loader_state, gate);
+  write_callback_stub(static_cast<uint8_t*>(page), on_loader_state, gate);
   if (mprotect(page, kStubPage, PROT_READ | PROT_EXEC) != 0) {
     unmap_own(page, kStubPage);
     return {};
@@ -101,24 +76,17 @@ bool put_jump(uint64_t function) {
   unmap_own(reinterpret_cast<void*>(jump.page), kStubPage);
   return false;
 }
-#endif
 
 }  // namespace
 
-bool watch_loader([[maybe_unused]] void (*changed)(LoaderChange)) {
-#if defined(__x86_64__)
+bool watch_loader(void (*changed)(LoaderChange)) {
   const uint64_t function = find_function();
   g_changed = changed;
   g_watched = function != 0 && put_jump(function) ? 1 : 0;
   return g_watched != 0;
-#else
-  return false;
-#endif
 }
 
-uint32_t prepare_loader_watch([[maybe_unused]] void (*changed)(LoaderChange),
-                              [[maybe_unused]] LatePatch (&patches)[2]) {
-#if defined(__x86_64__)
+uint32_t prepare_loader_watch(void (*changed)(LoaderChange), LatePatch (&patches)[2]) {
   constexpr uint64_t kOne = 1;
   static bool is_prepared = false;
   const uint64_t function = is_prepared || g_watched != 0 ? 0 : find_function();
@@ -133,9 +101,6 @@ uint32_t prepare_loader_watch([[maybe_unused]] void (*changed)(LoaderChange),
   patches[0] = code_patch(jump.at, kJumpBytes, bytes);
   patches[1] = data_patch(reinterpret_cast<uint64_t>(&g_watched), sizeof(g_watched), &kOne);
   return 2;
-#else
-  return 0;
-#endif
 }
 
 }  // namespace memprof::platform

@@ -3,16 +3,11 @@
 
 #include <cstdint>
 
+#include "cpu/elf_types.h"
+
 namespace memprof::platform {
 namespace {
 
-#if defined(__x86_64__)
-constexpr uint64_t kRelative = R_X86_64_RELATIVE;
-#elif defined(__aarch64__)
-constexpr uint64_t kRelative = R_AARCH64_RELATIVE;
-#else
-constexpr uint64_t kRelative = UINT64_MAX;  // none is: no module tells
-#endif
 constexpr int64_t kRelrTag = 36;  // DT_RELR, which older headers do not have
 
 const ElfW(Phdr) * find(const dl_phdr_info& module, uint32_t type) {
@@ -77,7 +72,7 @@ bool is_relocated(const dl_phdr_info& module) {
   const auto* entries = count != 0 ? at<ElfW(Rela)>(module, tables.rela, count) : nullptr;
   for (uint64_t i = 0; entries != nullptr && i < count; ++i) {
     const auto* word = at<uint64_t>(module, module.dlpi_addr + entries[i].r_offset);
-    if (ELF64_R_TYPE(entries[i].r_info) == kRelative && word != nullptr) {
+    if (ELF64_R_TYPE(entries[i].r_info) == cpu::kRelative && word != nullptr) {
       return *word == module.dlpi_addr + static_cast<uint64_t>(entries[i].r_addend);
     }
   }

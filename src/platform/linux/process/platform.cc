@@ -12,6 +12,7 @@
 
 #include <atomic>
 
+#include "cpu/facts.h"
 #include "format/hash.h"
 #include "platform/clock.h"
 #include "platform/linux/memory/own_pages.h"
@@ -132,14 +133,14 @@ uint64_t start_of_new_process() {
   return static_cast<uint64_t>(now.tv_sec) * ticks_a_second +
          static_cast<uint64_t>(now.tv_nsec) * ticks_a_second / 1'000'000'000;
 }
-// x86-64 keeps loads and stores in order.
 void order_all_threads() {
-#if !defined(__x86_64__)
+  if (cpu::kKeepsOrder) {
+    return;
+  }
   constexpr int kPrivateExpedited = 8;
   constexpr int kRegisterPrivateExpedited = 16;
   syscall(SYS_membarrier, kRegisterPrivateExpedited, 0, 0);
   syscall(SYS_membarrier, kPrivateExpedited, 0, 0);
-#endif
 }
 
 void yield_thread() {

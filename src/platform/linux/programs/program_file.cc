@@ -12,6 +12,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "cpu/elf_types.h"
 #include "format/path_pattern.h"
 #include "format/programs/preloadable.h"
 #include "platform/linux/libc/c_library.h"
@@ -95,13 +96,8 @@ class Elf {
 
  private:
   static bool is_for_us(const ElfW(Ehdr) & header) {
-#if defined(__x86_64__)
-    constexpr int kMachine = EM_X86_64;
-#elif defined(__aarch64__)
-    constexpr int kMachine = EM_AARCH64;
-#endif
     return header.e_ident[EI_CLASS] == ELFCLASS64 && header.e_ident[EI_DATA] == ELFDATA2LSB &&
-           header.e_machine == kMachine;
+           header.e_machine == cpu::kElfMachine;
   }
 
   const ElfW(Phdr) * segment_of(uint32_t type) const {

@@ -6,8 +6,10 @@
 
 #include "core/arena/levels.h"
 #include "core/engine/frame_rooms.h"
+#include "cpu/facts.h"
 #include "platform/linux/memory/stack_bounds.h"
 #include "platform/linux/modules/elf_image.h"
+#include "platform/linux/stack/hook_caller.h"
 #include "platform/linux/stack/hook_section.h"
 #include "platform/linux/stack/native_walk.h"
 #include "platform/linux/stack/operator_frames.h"
@@ -59,36 +61,6 @@ bool find_call_target(uint64_t return_address, uint64_t* target) {
          read_memory(*target, code, sizeof(code)) && !unwind::is_jump(code);
 }
 
-#if defined(__x86_64__)
-const unwind::Surroundings kSurroundings{
-    find_unwind_image,         is_call_site,      stack_bounds, is_left_out, read_memory, find_call_target,
-    is_untabled_signal_return, find_untabled_rule};
-
-// The registers that calls keep, and a place in the function that this is inlined into.
-[[gnu::always_inline]] inline unwind::RegisterFile own_registers() {
-  uint64_t v[unwind::kRegisters];
-  asm volatile(
-      "movq %%rbx, 0(%1)\n\tmovq %%rbp, 8(%1)\n\tmovq %%rsp, 16(%1)\n\tmovq %%r12, 24(%1)\n\t"
-      "movq %%r13, 32(%1)\n\tmovq %%r14, 40(%1)\n\tmovq %%r15, 48(%1)\n\t"
-      "leaq 0(%%rip), %%rcx\n\tmovq %%rcx, 56(%1)"
-      : "=m"(v)
-      : "a"(v)
-      : "rcx");
-  static_assert(unwind::kRbx == 0 && unwind::kRbp == 1 && unwind::kRsp == 2 && unwind::kR12 == 3 &&
-                unwind::kR15 == 6 && unwind::kReturnAddress == 7);
-  unwind::RegisterFile registers{};
-  for (uint8_t r = 0; r < unwind::kRegisters; ++r) {
-    registers.set(r, v[r]);
-  }
-  return registers;
-}
-
-// The hook keeps a frame pointer, so its caller's registers are known without a table.
-unwind::Start start_of(const Entry& entry) {
-  const uint64_t* saved = static_cast<const uint64_t*>(entry.frame_address);
-  return {saved[1], reinterpret_cast<uint64_t>(entry.frame_address) + 2 * sizeof(uint64_t), saved[0]};
-}
-#else
 // Asked of every address that no table describes; what is a call site is no trampoline.
 bool is_trampoline(uint64_t address) {
   if (address < 4096 || address >= unwind::kAddressEnd ||
@@ -99,41 +71,19 @@ bool is_trampoline(uint64_t address) {
   return read_memory(address, code, sizeof(code)) && unwind::is_signal_return(code);
 }
 
-const unwind::Surroundings kSurroundings{find_unwind_image, is_call_site,     stack_bounds, is_left_out,
-                                         read_memory,       find_call_target, is_trampoline};
-
-// The registers that calls keep, and a place in the function that this is inlined into.
-[[gnu::always_inline]] inline unwind::RegisterFile own_registers() {
-  uint64_t v[unwind::kRegisters];
-  asm volatile(
-      "stp x19, x20, [%1]\n\tstp x21, x22, [%1, #16]\n\tstp x23, x24, [%1, #32]\n\t"
-      "stp x25, x26, [%1, #48]\n\tstp x27, x28, [%1, #64]\n\t"
-      "adr x9, .\n\tstp x29, x9, [%1, #80]\n\tmov x9, sp\n\tstr x9, [%1, #96]"
-      : "=m"(v)
-      : "r"(v)
-      : "x9");
-  static_assert(unwind::kX19 == 0 && unwind::kX29 == 10 && unwind::kReturnAddress == 11 && unwind::kSp == 12);
-  unwind::RegisterFile registers{};
-  for (uint8_t r = 0; r < unwind::kRegisters; ++r) {
-    registers.set(r, v[r]);
-  }
-  return registers;
-}
-
-// Inlined: the place that it begins in must stay on the stack.
-[[gnu::always_inline]] inline unwind::Start start_of(const Entry& entry) {
-  const unwind::RegisterFile own = own_registers();
-  const unwind::Start here{own.values[unwind::kReturnAddress], own.values[unwind::kSp],
-                           own.values[unwind::kX29]};
-  return unwind::find_caller(here, reinterpret_cast<uint64_t>(entry.frame_address), stack_bounds(here.sp),
-                             kSurroundings);
-}
-#endif
+const unwind::Surroundings kSurroundings{find_unwind_image,
+                                         is_call_site,
+                                         stack_bounds,
+                                         is_left_out,
+                                         read_memory,
+                                         find_call_target,
+                                         cpu::kHasBareTrampoline ? is_trampoline : is_untabled_signal_return,
+                                         cpu::kFollowsCode ? find_untabled_rule : nullptr};
 
 WalkResult walk_native(const Entry& entry, uint64_t* frames, uint32_t max_depth,
                        unwind::StackPointers* pointers) {
   const uint64_t frame = reinterpret_cast<uint64_t>(entry.frame_address);
-  const unwind::Start start = start_of(entry);
+  const unwind::Start start = start_of(entry, kSurroundings);
   const unwind::StackBounds bounds = stack_bounds(frame);
   bool needs_all_registers = false;
   WalkResult result =

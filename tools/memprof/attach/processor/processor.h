@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What depends on the processor when code is to run in another process: registers, the frame of a signal, and the
-// code that makes the calls.  Each processor has one file, processor_NAME.cc, which defines all of this.
+// code that makes the calls.  Each processor has its folder (src/cpu/NAME/memprof/attach/processor), which defines all of this.
 //
 // Threads: no state.
 // Failure: functions that return bool return false where the system refuses (the thread is gone or not stopped).

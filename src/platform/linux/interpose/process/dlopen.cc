@@ -8,7 +8,7 @@
 #include <atomic>
 
 #include "core/sampling/sampler.h"
-#include "platform/linux/interpose/kept_arguments.h"
+#include "platform/linux/interpose/forwarding_hook.h"
 #include "platform/linux/interpose/process/deep_binding.h"
 
 #if !defined(MEMPROF_LOCAL_HOOKS)
@@ -58,45 +58,6 @@ __attribute__((visibility("hidden"), used)) Dlmopen memprof_before_dlmopen(long 
   return find_real(g_real_dlmopen, "dlmopen", &no_dlmopen);
 }
 }
-
-#if defined(__x86_64__)
-#define MEMPROF_OPEN_HOOK(name)                                                                   \
-  __asm__(                                                                                        \
-      ".pushsection memprof_hooks,\"ax\",@progbits\n"                                             \
-      ".p2align 4\n"                                                                              \
-      ".weak " #name                                                                              \
-      "\n"                                                                                        \
-      ".type " #name ",@function\n" #name                                                         \
-      ":\n"                                                                                       \
-      ".cfi_startproc\n"                                                                          \
-      "endbr64\n" MEMPROF_KEEP_ARGUMENTS "call memprof_before_" #name "\n" MEMPROF_TAKE_ARGUMENTS \
-      "jmp *%rax\n"                                                                               \
-      ".cfi_endproc\n"                                                                            \
-      ".size " #name ", .-" #name                                                                 \
-      "\n"                                                                                        \
-      ".popsection\n")
-#elif defined(__aarch64__)
-#define MEMPROF_OPEN_HOOK(name)                         \
-  __asm__(                                              \
-      ".pushsection memprof_hooks,\"ax\",%progbits\n"   \
-      ".p2align 4\n"                                    \
-      ".weak " #name                                    \
-      "\n"                                              \
-      ".type " #name ",%function\n" #name               \
-      ":\n"                                             \
-      ".cfi_startproc\n"                                \
-      "hint #34\n" /* bti c */                          \
-      MEMPROF_KEEP_ARGUMENTS "bl memprof_before_" #name \
-      "\n"                                              \
-      "mov x16, x0\n" MEMPROF_TAKE_ARGUMENTS            \
-      "br x16\n"                                        \
-      ".cfi_endproc\n"                                  \
-      ".size " #name ", .-" #name                       \
-      "\n"                                              \
-      ".popsection\n")
-#else
-#error "write dlopen's hook for this processor"
-#endif
 
 MEMPROF_OPEN_HOOK(dlopen);
 MEMPROF_OPEN_HOOK(dlmopen);

@@ -4,6 +4,8 @@
 #include <dlfcn.h>
 #include <link.h>
 
+#include "cpu/facts.h"
+
 // glibc's own names for its functions; its loader sets the last one.
 extern "C" {
 void* __libc_malloc(size_t) __attribute__((weak));
@@ -48,11 +50,7 @@ Allocator own_allocator() {
 }
 
 void* find_first_version(const char* name) {
-#if defined(__x86_64__)
-  return dlvsym(RTLD_DEFAULT, name, "GLIBC_2.2.5");
-#else
-  return dlvsym(RTLD_DEFAULT, name, "GLIBC_2.17");
-#endif
+  return dlvsym(RTLD_DEFAULT, name, cpu::kFirstGlibc);
 }
 
 bool has_unwind_tables() {

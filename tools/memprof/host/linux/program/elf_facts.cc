@@ -10,6 +10,7 @@
 #include <cstring>
 #include <iterator>
 
+#include "cpu/facts.h"
 #include "memprof/host/linux/program/elf_symbols.h"
 #include "memprof/host/program/unwind_share.h"
 
@@ -17,16 +18,15 @@ namespace memprof::cli {
 namespace {
 
 // Interfaces besides malloc that hand out blocks: of jemalloc, mimalloc and tcmalloc.
-constexpr const char* kOwnInterface[] = {
-#if !defined(__x86_64__)  // where they are hooked
-    "mallocx",   "rallocx",
-#endif
-    "je_malloc", "mi_malloc", "mi_heap_malloc", "mi_new",
-    "tc_malloc", "mi_zalloc", "mi_realloc",     "je_mallocx"};
+constexpr const char* kOwnInterface[] = {"je_malloc", "mi_malloc", "mi_heap_malloc", "mi_new",
+                                         "tc_malloc", "mi_zalloc", "mi_realloc",     "je_mallocx"};
+constexpr const char* kHookedInterface[] = {"mallocx",
+                                            "rallocx"};  // where allocators inside modules are hooked
 
 bool is_own_interface(const char* name) {
-  return std::any_of(std::begin(kOwnInterface), std::end(kOwnInterface),
-                     [name](const char* one) { return std::strcmp(name, one) == 0; });
+  const auto is_name = [name](const char* one) { return std::strcmp(name, one) == 0; };
+  return std::any_of(std::begin(kOwnInterface), std::end(kOwnInterface), is_name) ||
+         (!cpu::kMovesCode && std::any_of(std::begin(kHookedInterface), std::end(kHookedInterface), is_name));
 }
 
 void add_symbol(const char* name, const GElf_Sym& symbol, bool is_dynamic, ElfFacts* facts) {
