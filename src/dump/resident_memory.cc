@@ -12,6 +12,7 @@
 #include "memprof.h"
 #include "platform/clock.h"
 #include "platform/files.h"
+#include "platform/memory_areas.h"
 #include "platform/process.h"
 #include "platform/resident.h"
 #include "resident/read_resident.h"
@@ -77,7 +78,9 @@ struct Looking {
     const auto& self = *static_cast<Looking*>(context);
     return static_cast<unsigned>(std::min<uint64_t>(100, 100 * self.used_ns() / self.time_ns));
   }
-  resident::MemorySource source() { return {this, read, in_memory, read_map, has_time, used_percent}; }
+  resident::MemorySource source() {
+    return {this, read, in_memory, read_map, has_time, used_percent, platform::page_bytes()};
+  }
 };
 
 int read_view(Looking* looking, Snapshot* s) {

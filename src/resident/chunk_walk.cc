@@ -7,7 +7,6 @@
 namespace memprof::resident {
 namespace {
 
-constexpr uint64_t kPage = 4096;
 constexpr uint64_t kPieceBytes = 1 << 20;  // whether all of it is in memory, is asked once
 constexpr uint64_t kSizeFlags = 7;
 constexpr uint64_t kInUseBefore = 1;
@@ -32,12 +31,12 @@ bool ChunkWalk::is_in_memory(uint64_t start, uint64_t limit) {
 }
 
 bool ChunkWalk::load(uint64_t at, uint64_t limit, Header* header) {
-  if (at % 16 != 0 || at < kPage) {
+  if (at % 16 != 0 || at < source_.page_bytes) {
     return false;
   }
   if (at < window_start_ || at + sizeof(Header) > window_limit_) {
     // A page that is not in memory is not read: that would bring it there.
-    const uint64_t page_end = (at / kPage + 1) * kPage;
+    const uint64_t page_end = source_.page_of(at) + source_.page_bytes;
     uint64_t end = std::min(at + kWindowBytes, std::max(limit, at + sizeof(Header)));
     if (end > page_end && !is_in_memory(at, end)) {
       end = page_end;
@@ -77,8 +76,8 @@ bool ChunkWalk::may_be_first(uint64_t at, uint64_t limit) {
 
 void ChunkWalk::add(uint64_t chunk, uint64_t bytes) {
   free_bytes_ += bytes;
-  const uint64_t inside = (chunk + kChunkHead + kPage - 1) / kPage * kPage;
-  const uint64_t end = (chunk + bytes) / kPage * kPage;
+  const uint64_t inside = source_.page_behind(chunk + kChunkHead);
+  const uint64_t end = source_.page_of(chunk + bytes);
   uint64_t absent = 0;
   if (end > inside && !is_in_memory(inside, end)) {
     absent = end - inside - std::min(end - inside, source_.count(Pages::kPrivate, inside, end));

@@ -109,7 +109,7 @@ class Walk {
     uint64_t end = top;
     for (uint64_t count = 0; count < kMaxHeaps; ++count) {
       HeapInfo info;
-      if (!source_.load(heap, &info) || info.size > kHeapBytes || info.size < kPage) {
+      if (!source_.load(heap, &info) || info.size > kHeapBytes || info.size < source_.page_bytes) {
         return false;
       }
       const bool is_first = info.previous == 0;
@@ -117,7 +117,7 @@ class Walk {
       const uint64_t begin = first_of_heap(is_first ? first_chunk : heap + sizeof(HeapInfo), end, chunks);
       const uint64_t reached = begin != 0 ? chunks->walk(begin, end) : 0;
       // All but the last heap end with small chunks that keep others from going on.
-      if (reached != end && (count == 0 || end - reached > kPage)) {
+      if (reached != end && (count == 0 || end - reached > source_.page_bytes)) {
         return false;
       }
       if (is_first || info.previous % kHeapBytes != 0) {
@@ -152,8 +152,8 @@ class Walk {
 
   void add(uint64_t chunk, uint64_t bytes) {
     sum_.free_bytes += bytes;
-    const uint64_t inside = (chunk + sizeof(Chunk) + 2 * kWord + kPage - 1) / kPage * kPage;
-    const uint64_t end = (chunk + bytes) / kPage * kPage;
+    const uint64_t inside = source_.page_behind(chunk + sizeof(Chunk) + 2 * kWord);
+    const uint64_t end = source_.page_of(chunk + bytes);
     uint64_t absent = 0;
     if (chunk != 0 && end > inside) {
       absent = end - inside - source_.count(Pages::kPrivate, inside, end);
@@ -297,8 +297,9 @@ uint64_t glibc_chunk_bytes(const MemorySource& source, uint64_t address, uint64_
   const uint64_t bytes = header.bytes();
   if ((header.size & kMappedFlag) != 0) {
     // `before`: what an alignment left unused in front.
-    *is_mapped = (bytes + header.size_before) % kPage == 0 && bytes >= size_bytes + 16 &&
-                 header.size_before < bytes + kPage && bytes - size_bytes - 16 < 2 * kPage + size_bytes / 2;
+    const uint64_t page = source.page_bytes;
+    *is_mapped = (bytes + header.size_before) % page == 0 && bytes >= size_bytes + 16 &&
+                 header.size_before < bytes + page && bytes - size_bytes - 16 < 2 * page + size_bytes / 2;
     return *is_mapped ? bytes : 0;
   }
   // A remainder that is too small for a chunk of its own stays with the block.
@@ -311,10 +312,11 @@ bool is_glibc_heap(const MemorySource& source, uint64_t start, uint64_t limit) {
   if (start % kHeapBytes != 0 || !source.load(start, &heap)) {
     return false;
   }
-  const bool is_first = heap.arena > start && heap.arena < start + kPage;
-  return (is_first || (heap.previous % kHeapBytes == 0 && heap.previous != 0)) && heap.size >= kPage &&
-         heap.size <= kHeapBytes && heap.size % kPage == 0 && heap.writable >= heap.size &&
-         heap.writable <= kHeapBytes && start + heap.size <= limit + kHeapBytes && heap.arena % 8 == 0;
+  const bool is_first = heap.arena > start && heap.arena < start + source.page_bytes;
+  return (is_first || (heap.previous % kHeapBytes == 0 && heap.previous != 0)) &&
+         heap.size >= source.page_bytes && heap.size <= kHeapBytes && heap.size % source.page_bytes == 0 &&
+         heap.writable >= heap.size && heap.writable <= kHeapBytes &&
+         start + heap.size <= limit + kHeapBytes && heap.arena % 8 == 0;
 }
 
 }  // namespace memprof::resident

@@ -14,7 +14,7 @@ inline constexpr uint64_t kBins = 127;
 inline constexpr uint64_t kWord = sizeof(uint64_t);
 inline constexpr uint64_t kBinWords = 2 * kBins;
 inline constexpr uint64_t kMaxChunkBytes = uint64_t{1} << 40;
-inline constexpr uint64_t kPage = 4096;
+inline constexpr uint64_t kPage = 4096;  // no system's are smaller
 inline constexpr uint64_t kSizeFlags = 7;
 inline constexpr uint64_t kNextBehind = kBinWords * kWord + 16;
 

@@ -24,6 +24,11 @@ struct MemorySource {
   bool (*has_time)(void* context) = nullptr;
   // How much of the time is over, in percent; nullptr: only has_time knows.
   unsigned (*used_percent)(void* context) = nullptr;
+  // Of the system that the process runs on: a power of two, at least 4096.
+  uint64_t page_bytes = 4096;
+
+  uint64_t page_of(uint64_t address) const { return address & ~(page_bytes - 1); }
+  uint64_t page_behind(uint64_t address) const { return page_of(address + page_bytes - 1); }
 
   template <typename T>
   bool load(uint64_t address, T* value) const {

@@ -39,7 +39,8 @@ class ReadAhead {
               return of.read_map(of.context, text, size_bytes);
             },
             [](void* context) { return self(context).source_.may_go_on(); },
-            [](void* context) { return self(context).source_.used(); }};
+            [](void* context) { return self(context).source_.used(); },
+            source_.page_bytes};
   }
 
  private:

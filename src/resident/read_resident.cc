@@ -243,7 +243,7 @@ class Reader {
   uint64_t look_at_chunk(const MappingEntry& m, const Block& b, BlocksSeen* of) {
     const bool is_in_heap = m.is_break || m.is_glibc;
     // A chunk that is a mapping of its own begins with a page; where it was aligned, it is large.
-    const bool may_be_mapped = is_large(b) || b.address % 4096 == 16;
+    const bool may_be_mapped = is_large(b) || b.address % source_.page_bytes == 16;
     if (is_in_heap && !may_be_mapped && of->chunks >= kEnoughBlocks) {
       return 0;
     }
@@ -313,13 +313,12 @@ class Reader {
   }
 
   double share_in_memory(const MappingEntry& m, uint64_t start, uint64_t end) {
-    constexpr uint64_t kPage = 4096;
     // Of most heaps all is in memory.
     if (m.is_anonymous && end <= m.limit && is_all_in_memory(start, end)) {
       return 1;
     }
-    const uint64_t first = start / kPage * kPage;
-    const uint64_t last = (end + kPage - 1) / kPage * kPage;
+    const uint64_t first = source_.page_of(start);
+    const uint64_t last = source_.page_behind(end);
     const auto whole = static_cast<double>(last - first);
     return std::min(1.0, static_cast<double>(source_.count(Pages::kPrivate, start, end)) / whole);
   }

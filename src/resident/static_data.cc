@@ -13,7 +13,7 @@ constexpr uint64_t kSegmentBytesAt = 54;  // e_phentsize
 constexpr uint64_t kSegmentCountAt = 56;  // e_phnum
 constexpr uint64_t kSegmentBytes = 56;
 constexpr uint64_t kMaxSegments = 64;
-constexpr uint64_t kPage = 4096;
+constexpr uint64_t kMaxHeadersBytes = 4096;
 constexpr uint32_t kLoad = 1;  // PT_LOAD
 
 template <typename T>
@@ -28,7 +28,7 @@ uint64_t end_of(const MemorySource& source, uint64_t file_start, const char* hea
   const auto offset = number_at<uint64_t>(header, kSegmentsAt);
   const auto count = number_at<uint16_t>(header, kSegmentCountAt);
   if (number_at<uint16_t>(header, kSegmentBytesAt) != kSegmentBytes || count > kMaxSegments ||
-      offset > kPage) {
+      offset > kMaxHeadersBytes) {
     return 0;
   }
   uint64_t first = UINT64_MAX;  // the address in the file that is at file_start
@@ -43,7 +43,7 @@ uint64_t end_of(const MemorySource& source, uint64_t file_start, const char* hea
     }
     const auto address = number_at<uint64_t>(segment, 16);
     const auto size = number_at<uint64_t>(segment, 40);
-    first = address / kPage * kPage < first ? address / kPage * kPage : first;
+    first = source.page_of(address) < first ? source.page_of(address) : first;
     end = address + size > end ? address + size : end;
   }
   return end > first ? file_start + (end - first) : 0;

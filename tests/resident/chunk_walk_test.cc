@@ -100,6 +100,33 @@ TEST(ChunkWalkTest, PagesOfFreeChunksThatAreNotInMemoryAreNeitherCountedNorRead)
   EXPECT_EQ(0u, heap.absent_reads_);
 }
 
+TEST(ChunkWalkTest, PagesAreAsLargeAsTheSystemHasThem) {
+  constexpr uint64_t kLarge = 16384;
+  Heap heap;
+  heap.add(4096 - 16, false);
+  const uint64_t at = heap.add(16 * kLarge, true);
+  const uint64_t end = heap.add(kLarge, false);
+  heap.absent_start_ = at / kLarge * kLarge + kLarge;
+  heap.absent_limit_ = heap.absent_start_ + 8 * kLarge;
+  MemorySource source = heap.source();
+  source.page_bytes = kLarge;
+  std::vector<uint64_t> window(ChunkWalk::kWindowBytes / 8);
+  ChunkWalk walk(source, window.data());
+  EXPECT_EQ(end, walk.walk(kHeapStart, end));
+  EXPECT_EQ(16 * kLarge, walk.free_bytes());
+  EXPECT_EQ(8 * kLarge, walk.free_resident_bytes());
+}
+
+TEST(MemorySourceTest, ItsPages) {
+  MemorySource source;
+  EXPECT_EQ(4096u, source.page_of(8191));
+  EXPECT_EQ(8192u, source.page_behind(4097));
+  EXPECT_EQ(8192u, source.page_behind(8192));
+  source.page_bytes = 65536;
+  EXPECT_EQ(0u, source.page_of(65535));
+  EXPECT_EQ(65536u, source.page_behind(1));
+}
+
 TEST(ChunkWalkTest, WhereThereIsNoChunkItEnds) {
   Heap heap;
   heap.add(48, false);
