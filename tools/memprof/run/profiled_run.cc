@@ -344,7 +344,10 @@ FinishedRun run_profiled(const RunOptions& options) {
         "without memprof are not reported");
   }
   const std::vector<ProcessProfile> former = take_former_programs(&collected.processes, collected.unseen);
-  run.outputs = choose_outputs(collected.processes, options, facts);
+  std::vector<ProcessProfile> with_files = collected.processes;
+  SmallProcesses small;
+  if (!options.keep_all && !options.merge) small = take_small_processes(&with_files, facts.pid);
+  run.outputs = choose_outputs(std::move(with_files), options, facts);
   std::vector<UnseenProcess> only;  // the reason why there is nothing, which is said once
   if (run.outputs.empty() && collected.unseen.size() == 1) only.swap(collected.unseen);
   Missing missing = say_what_is_missing(collected, worth_a_line(former, options));
@@ -354,6 +357,7 @@ FinishedRun run_profiled(const RunOptions& options) {
     return run;
   }
   if (WIFEXITED(wait_status)) say_if_another_ended(run.outputs, facts, child.last_name());
+  missing.small = small;
   missing.unsampled = count_unsampled(collected, former, run.outputs);
   run.is_written = write_outputs(run.outputs, options, missing, folder);
   return run;
