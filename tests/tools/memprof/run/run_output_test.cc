@@ -71,7 +71,7 @@ TEST(ChooseOutputs, WhoTakesAWrappersPlaceHasTheNameThatItWasStartedBy) {
     return choose({python, process(12, 5, 50, "python3.11")}, "%n.pb");
   };
   EXPECT_THAT(first(command_line("python3.11", "/usr/bin/python3", "x.py")),
-              ElementsAre("python3.pb=11", "python3.11.pb=12"));
+              ElementsAre("python3.pb=11", "python3.11.12.pb=12"));
   EXPECT_THAT(first(command_line("python3.11", "my server", "")),
               ElementsAre("python3.11.pb=11", "python3.11.12.pb=12"));
   EXPECT_THAT(first(""), ElementsAre("python3.11.pb=11", "python3.11.12.pb=12"));
