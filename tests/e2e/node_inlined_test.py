@@ -33,15 +33,16 @@ let kept = [];
 emitter.on('x', function onX(n) { kept.push(Buffer.allocUnsafeSlow(n)); if (kept.length > 100) kept = []; });
 function fire() { emitter.emit('x', 9000); }
 let rounds = 0;
-function round() { for (let i = 0; i < 1000; i++) fire(); if (++rounds < 60) setImmediate(round); }
-round();
+function round() { for (let i = 0; i < 100; i++) fire(); if (++rounds < 300) setImmediate(round); }
+for (let i = 0; i < 30000; i++) fire();
+setImmediate(round);
 """
 
 
 @unittest.skipIf(NODE is None, "node is not installed: JavaScript frames are not tested")
 class Inlined(e2e.Test):
-    def share(self, script, leaf, callers):
-        """The share of the bytes of stacks with `leaf` whose callers are these."""
+    def share(self, script, leaf, callers, under):
+        """The share of the bytes of stacks with `leaf` somewhere under `under` whose callers are these."""
         path = self.folder / "program.js"
         path.write_text(script)
         out = self.folder / "out.pb"
@@ -51,7 +52,7 @@ class Inlined(e2e.Test):
         whole = part = 0
         for frames, values, _ in self.named(out).samples:
             names = [frame.name for frame in frames]
-            if leaf in names:
+            if leaf in names and under in names:
                 whole += values["alloc_space"]
                 at = names.index(leaf) + 1
                 part += values["alloc_space"] if names[at:at + len(callers)] == callers else 0
@@ -60,12 +61,13 @@ class Inlined(e2e.Test):
 
     def test_of_the_path_of_a_request(self):
         """Without emit's frame were 26 % of the bytes here, and 98 % of a run of ten seconds."""
-        share = self.share(SERVER, "keepUpload", ["app", "emit", "parserOnIncoming", "parserOnHeadersComplete"])
+        share = self.share(SERVER, "keepUpload", ["app", "emit", "parserOnIncoming", "parserOnHeadersComplete"], "app")
         self.assertGreater(share, 0.97)
 
-    def test_of_the_programs_own_optimised_functions(self):
-        """The function that the program calls Node's emit in, and the one that emit calls, are inlined with it."""
-        self.assertGreater(self.share(EVENTS, "onX", ["emit"]), 0.9)
+    def test_of_code_that_is_older_than_what_is_known(self):
+        """V8 compiled `fire` with Node's emit in it before it told us of emit, and tells of the code first: of the events that
+        come from the loop later, none had emit."""
+        self.assertGreater(self.share(EVENTS, "onX", ["emit"], "round"), 0.97)
 
 
 if __name__ == "__main__":

@@ -40,6 +40,9 @@ class Wrappers(e2e.Test):
         self.assertGreaterEqual(small, HELPERS)
         self.assertRegex(said, rf"memprof: wrote {re.escape(name)} \(\d+ .*small (ones|processes) have no file: "
                                r"\S+ [KM]iB allocated in all, --keep-all\); next: ")
+        # What shells held before they became another program is one sum, too.
+        self.assertRegex(said, r"(?m)^memprof: \d+ programs executed another one: their own \S+ \S+ allocated until then are in no profile$")
+        self.assertEqual(said.count("\n"), 2, said)
         self.assertIn("small processes that allocated", self.memprof("report", path).stdout.decode())
         self.assertIn("have no profile; memprof run --keep-all.",
                       self.memprof("report", path, "--details").stdout.decode())

@@ -229,8 +229,9 @@ uint64_t count_unsampled(const Collected& collected, const std::vector<ProcessPr
 
 // What the former programs of processes allocated, as far as it is worth a line: at a rate that starts fine a shell that
 // becomes the program is seen, but what it allocates is no matter.
+constexpr double kLittleBytes = 1024 * 1024;
+
 std::vector<ProcessProfile> worth_a_line(std::vector<ProcessProfile> former, const RunOptions& options) {
-  constexpr double kLittleBytes = 1024 * 1024;
   if (!options.rate_bytes && options.budget.empty()) {
     former.erase(
         std::remove_if(former.begin(), former.end(),
@@ -238,6 +239,20 @@ std::vector<ProcessProfile> worth_a_line(std::vector<ProcessProfile> former, con
         former.end());
   }
   return former;
+}
+
+// Takes those of little out and says them in one line: a wrapper's helpers are many.
+void say_little_former(std::vector<ProcessProfile>* former) {
+  const auto little = std::stable_partition(former->begin(), former->end(), [](const ProcessProfile& p) {
+    return p.allocated_bytes >= kLittleBytes;
+  });
+  const auto count = former->end() - little;
+  if (count < 2) return;
+  double allocated_bytes = 0;
+  for (auto p = little; p != former->end(); ++p) allocated_bytes += p->allocated_bytes;
+  former->erase(little, former->end());
+  complain(std::to_string(count) + " programs executed another one: their own " +
+           profile::format_bytes(allocated_bytes) + " allocated until then are in no profile");
 }
 
 Missing say_what_is_missing(const Collected& collected, const std::vector<ProcessProfile>& former) {
@@ -350,7 +365,9 @@ FinishedRun run_profiled(const RunOptions& options) {
   run.outputs = choose_outputs(std::move(with_files), options, facts);
   std::vector<UnseenProcess> only;  // the reason why there is nothing, which is said once
   if (run.outputs.empty() && collected.unseen.size() == 1) only.swap(collected.unseen);
-  Missing missing = say_what_is_missing(collected, worth_a_line(former, options));
+  std::vector<ProcessProfile> to_say = worth_a_line(former, options);
+  if (!options.keep_all && !options.merge) say_little_former(&to_say);
+  Missing missing = say_what_is_missing(collected, to_say);
   if (run.outputs.empty()) {
     if (missing.uncollected == 0) say_nothing_recorded(target, command, child, wait_status, only);
     run.is_written = missing.uncollected == 0;
