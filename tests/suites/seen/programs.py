@@ -64,6 +64,9 @@ FILES = {
     "mosquitto.conf": "listener 18830 127.0.0.1\nallow_anonymous true\n",
 }
 
+# What the program's blocks hold at the peak at least, in MiB, where that is known.
+LEAST_MIB = {"php extension": 18}
+
 # A server at work for a moment: it is asked, and told to end.
 SERVER = "{server} >/dev/null 2>&1 & server=$!; sleep 2; {ask}; kill $server; wait $server; echo ended $?"
 
