@@ -243,14 +243,18 @@ std::vector<ProcessProfile> worth_a_line(std::vector<ProcessProfile> former, con
 
 // Takes those of little out and says them in one line: a wrapper's helpers are many.
 void say_little_former(std::vector<ProcessProfile>* former) {
-  const auto little = std::stable_partition(former->begin(), former->end(), [](const ProcessProfile& p) {
-    return p.allocated_bytes >= kLittleBytes;
-  });
-  const auto count = former->end() - little;
-  if (count < 2) return;
+  std::vector<ProcessProfile> others;
   double allocated_bytes = 0;
-  for (auto p = little; p != former->end(); ++p) allocated_bytes += p->allocated_bytes;
-  former->erase(little, former->end());
+  for (const ProcessProfile& process : *former) {
+    if (process.allocated_bytes >= kLittleBytes) {
+      others.push_back(process);
+    } else {
+      allocated_bytes += process.allocated_bytes;
+    }
+  }
+  const size_t count = former->size() - others.size();
+  if (count < 2) return;
+  former->swap(others);
   complain(std::to_string(count) + " programs executed another one: their own " +
            profile::format_bytes(allocated_bytes) + " allocated until then are in no profile");
 }
