@@ -145,7 +145,8 @@ endfunction()
 function(memprof_host_settings name)
   memprof_host_options(${name})
   if(MEMPROF_UNITY)
-    list(FILTER ARGN EXCLUDE REGEX "^\\$<|/commands/") # each of these has its own help(), Options and parse()
+    # Commands: each has its own help(), Options and parse(). The others: the one file puts something else in their place.
+    list(FILTER ARGN EXCLUDE REGEX "^\\$<|/commands/|/carried_nothing\\.cc$|/http\\.cc$")
     memprof_unity_by_folder(${name} ${ARGN})
     # gcc takes a source that another includes for a header.
     target_compile_options(${name} PRIVATE $<$<CXX_COMPILER_ID:GNU>:-Wno-subobject-linkage>)
