@@ -137,17 +137,37 @@ set(MEMPROF_OFTEN_INCLUDED <algorithm> <filesystem> <functional> <map> <memory> 
 function(memprof_host_library name)
   if(ARGN)
     add_library(${name} STATIC ${ARGN})
-    memprof_host_settings(${name})
+    memprof_host_settings(${name} ${ARGN})
   endif()
 endfunction()
 
 function(memprof_host_objects name)
   add_library(${name} OBJECT ${ARGN})
-  memprof_host_settings(${name})
+  memprof_host_settings(${name} ${ARGN})
+endfunction()
+
+# Compiles the sources of a folder as one: what they include, which most of the time goes to, is then read once (8 sources of
+# src/profile/report: 5.9 s for 28.4 s). The build `clang` (./dev test all) compiles each apart, and finds what one forgets to
+# include.
+function(memprof_unity_by_folder name)
+  foreach(source IN LISTS ARGN)
+    get_filename_component(folder ${source} DIRECTORY)
+    string(REPLACE "${PROJECT_SOURCE_DIR}/" "" folder ${folder})
+    string(MAKE_C_IDENTIFIER "${folder}" unit)
+    set_source_files_properties(${source} PROPERTIES UNITY_GROUP ${unit})
+  endforeach()
+  set_target_properties(${name} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
 endfunction()
 
 function(memprof_host_settings name)
   memprof_host_options(${name})
+  if(MEMPROF_UNITY)
+    # Commands: each has its own help(), Options and parse(). The others: the one file puts something else in their place.
+    list(FILTER ARGN EXCLUDE REGEX "^\\$<|/commands/|/carried_nothing\\.cc$|/http\\.cc$")
+    memprof_unity_by_folder(${name} ${ARGN})
+    # gcc takes a source that another includes for a header.
+    target_compile_options(${name} PRIVATE $<$<CXX_COMPILER_ID:GNU>:-Wno-subobject-linkage>)
+  endif()
   # Not optimised, a source takes as long as the headers that it has from others. What it forgets to include the release
   # build finds.
   if(MEMPROF_QUICK_HOST)
@@ -208,13 +228,8 @@ function(memprof_tests name)
   target_link_libraries(${name} PRIVATE ${arg_LIBRARIES} GTest::gmock GTest::gtest_main ${CMAKE_DL_LIBS})
   target_compile_definitions(${name} PRIVATE MEMPROF_SOURCE_DIR="${PROJECT_SOURCE_DIR}"
                                              MEMPROF_BINARY_DIR="${PROJECT_BINARY_DIR}")
-  foreach(source IN LISTS sources)
-    get_filename_component(folder ${source} DIRECTORY)
-    string(REPLACE "${PROJECT_SOURCE_DIR}/tests/" "" folder ${folder})
-    string(MAKE_C_IDENTIFIER "${folder}" unit)
-    set_source_files_properties(${source} PROPERTIES UNITY_GROUP ${unit})
-  endforeach()
-  set_target_properties(${name} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests)
+  memprof_unity_by_folder(${name} ${sources})
+  set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests)
   # Test bodies compare, cast and shadow in ways that are harmless in them.
   target_compile_options(${name} PRIVATE -Wno-conversion -Wno-cast-qual -Wno-old-style-cast)
   # Most of a build is its tests. Those of the engine need inlining, as it has; the others nothing. With sanitizers

@@ -105,6 +105,10 @@ namespace memprof {
   FILED(import_unseen_ns, LATER, kImports, kMax, kUnreported)                                                \
   /* Libraries that were opened in a way that makes them call an allocator which is not hooked. */             \
   FILED(bypassing_libraries, LATER, kMissing, kSum, kReported)                                               \
+  /* As unseen_processes: those that had samples, and have no profile because they held next to nothing; what */ \
+  /* they allocated in all, as estimated. */                                                                  \
+  FACT(uint64_t, small_processes, "small_processes", "small_processes", kMissing, kSum, kReported)           \
+  FACT(uint64_t, small_allocated_bytes, "small_allocated", "small_allocated_bytes", kMissing, kSum, kReported) \
   /* peak_resident_bytes is of shortly before the peak: the heap grew until the process was killed. */         \
   FACT(bool, is_peak_resident_before, "peak_resident_before", "peak_resident_is_before", kMoments, kOfOneProcess, kReported)
 // clang-format on

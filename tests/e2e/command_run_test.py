@@ -84,7 +84,7 @@ class Run(e2e.Test):
 
     def test_children_have_their_profiles(self):
         """Executed and forked, ended in any way; the large ones are named, the path is the program's."""
-        done = self.start("-r", "0", "-o", "x.pb.gz", "--", "sh", "-c",
+        done = self.start("-r", "0", "--keep-all", "-o", "x.pb.gz", "--", "sh", "-c",
                           '"$0" return; sh -c "kill -9 \\$\\$" 2> /dev/null; exec "$0" quick_exit', e2e.program("ending"))
         self.assertEqual(done.returncode, 7, done.stderr)
         former, *lines = done.stderr.decode().splitlines()

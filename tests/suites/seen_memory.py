@@ -9,6 +9,7 @@ sum      what the report explains of the anonymous memory, by blocks, by what al
          whose heap it names, differs from it by at most 5 %, 2 MiB or the error of the blocks' estimate. Where it says that lists of free blocks were read in part,
          the rest of the allocator's memory is explained
 owner    where malloc holds less than half of it, the report names the runtime or allocator
+seen     the blocks are at least what LEAST_MIB has of the program
 row      the first row with a name is a function of the program or of its libraries, not a wrapper of malloc, where there are
          samples and the file has symbols; printed, for people judge it better
 
@@ -21,7 +22,7 @@ import shutil
 import subprocess
 
 import modes
-from seen.programs import FILES, PROGRAMS
+from seen.programs import FILES, LEAST_MIB, PROGRAMS
 
 NAME = "seen_memory"
 LIMIT_S = 300
@@ -78,6 +79,9 @@ class Judged:
         else:
             self.judge_peak(report)
         self.judge_row(report)
+        least, seen = LEAST_MIB.get(self.name, 0), report["totals"]["peak_space"]["high"] / 2**20
+        if seen < least:
+            self.wrong.append(f"seen: {seen:.1f} MiB at the peak of at least {least}")
 
     @staticmethod
     def report_of(path):

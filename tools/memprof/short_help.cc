@@ -8,9 +8,9 @@
 namespace memprof::cli {
 namespace {
 
-constexpr char kBeginning[] =
+constexpr char kUsage[] =
     "memprof shows which code holds a program's memory, and which code allocated it.\n\n";
-constexpr char kEnd[] = R"(
+constexpr char kMore[] = R"(
 Try: memprof run -o out.pb.gz -- sort /etc/services; memprof report out.pb.gz
 
 memprof COMMAND -h explains a command, memprof COMMAND --help all its options.
@@ -20,7 +20,7 @@ memprof --help lists all commands and their usage. memprof --version
 }  // namespace
 
 std::string short_help(const std::string& command) {
-  if (command.empty()) return kBeginning + synopses_of_commands() + kEnd;
+  if (command.empty()) return kUsage + synopses_of_commands() + kMore;
   const Command* known = find_command(command);
   if (known == nullptr) return "";
   const auto description = describe_command(known->run);

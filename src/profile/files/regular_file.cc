@@ -2,38 +2,15 @@
 #include "profile/files/regular_file.h"
 
 #include <fcntl.h>
-#include <unistd.h>
-
 #include <cerrno>
 
+#include "profile/files/descriptor.h"
 #include "profile/files/system_file.h"
 
 namespace memprof::profile {
 namespace {
 
 constexpr int kReading = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY;
-
-class Descriptor {
- public:
-  explicit Descriptor(int fd) : fd_(fd) {}
-  ~Descriptor() {
-    const int saved = errno;
-    if (fd_ >= 0) ::close(fd_);
-    errno = saved;
-  }
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-
-  int get() const { return fd_; }
-  int release() {
-    const int fd = fd_;
-    fd_ = -1;
-    return fd;
-  }
-
- private:
-  int fd_;
-};
 
 bool is_same(const struct stat& a, const struct stat& b) {
   return a.st_dev == b.st_dev && a.st_ino == b.st_ino;

@@ -11,6 +11,7 @@
 #include <string_view>
 #include <system_error>
 
+#include "profile/files/descriptor.h"
 #include "profile/files/regular_file.h"
 #include "profile/files/system_file.h"
 
@@ -27,21 +28,6 @@ constexpr std::array<std::string_view, 77> kSourceEndings = {
     "ipp",   "ixx", "java", "jl",  "js",     "jsx",  "kt",  "l",    "ll",  "lua", "m",    "mjs",   "ml",
     "mm",    "mts", "nim",  "pas", "pxd",    "py",   "pyi", "pyx",  "r",   "rs",  "s",    "scala", "svelte",
     "swift", "tcc", "tpp",  "ts",  "tsx",    "txx",  "v",   "vala", "vue", "y",   "yy",   "zig"};
-
-class Descriptor {
- public:
-  explicit Descriptor(int fd) : fd_(fd) {}
-  ~Descriptor() {
-    if (fd_ >= 0) ::close(fd_);
-  }
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-
-  int get() const { return fd_; }
-
- private:
-  int fd_;
-};
 
 bool is_below(const std::string& path, const std::string& folder) {
   if (folder == "/") return true;

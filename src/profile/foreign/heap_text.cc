@@ -92,9 +92,9 @@ std::optional<Values> read_values(Cursor* line) {
   return values;
 }
 
-class Reader {
+class HeapTextReader {
  public:
-  Reader(std::string_view data, std::string name, uint64_t max_model_bytes)
+  HeapTextReader(std::string_view data, std::string name, uint64_t max_model_bytes)
       : data_(data), name_(std::move(name)), budget_(max_model_bytes) {}
 
   Profile read() {
@@ -356,7 +356,7 @@ bool is_heap_text(std::string_view begin) {
 }
 
 Profile read_heap_text(std::string_view data, const std::string& name, uint64_t max_model_bytes) {
-  return Reader(data, name, max_model_bytes).read();
+  return HeapTextReader(data, name, max_model_bytes).read();
 }
 
 }  // namespace memprof::profile

@@ -22,14 +22,15 @@ namespace {
 
 using Json = nlohmann::json;
 
-constexpr size_t kDeepestStack = 4096;
+constexpr size_t kDeepestTree = 4096;
 constexpr uint64_t kDefaultRateBytes = 512 * 1024;  // of node --heap-prof
 constexpr uint32_t kNone = UINT32_MAX;
 
 // Takes what the parser finds, in the order of the file: a tree of JSON would take many times the file's size.
-class Reader final : public nlohmann::json_sax<Json> {
+class V8HeapReader final : public nlohmann::json_sax<Json> {
  public:
-  Reader(std::string name, uint64_t max_model_bytes) : name_(std::move(name)), budget_(max_model_bytes) {}
+  V8HeapReader(std::string name, uint64_t max_model_bytes)
+      : name_(std::move(name)), budget_(max_model_bytes) {}
 
   Profile read(std::string_view data) {
     if (!Json::sax_parse(data.begin(), data.end(), this)) fail("damaged JSON, or a part of it is missing");
@@ -180,7 +181,7 @@ class Reader final : public nlohmann::json_sax<Json> {
   }
 
   void open_node() {
-    if (open_.size() == kDeepestStack) fail(fmt::format("a stack of more than {} frames", kDeepestStack));
+    if (open_.size() == kDeepestTree) fail(fmt::format("a stack of more than {} frames", kDeepestTree));
     charge(sizeof(Node));
     Node node;
     if (!open_.empty()) node.parent = open_.back();
@@ -257,7 +258,7 @@ bool is_v8_heap(std::string_view begin) {
 }
 
 Profile read_v8_heap(std::string_view data, const std::string& name, uint64_t max_model_bytes) {
-  return Reader(name, max_model_bytes).read(data);
+  return V8HeapReader(name, max_model_bytes).read(data);
 }
 
 }  // namespace memprof::profile

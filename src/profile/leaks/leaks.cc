@@ -294,7 +294,7 @@ std::set<std::string> lasting_processes(const std::vector<BusyLook>& looks) {
 // What the place held at each look, in those processes.  Nothing: most of what it holds at last is of others.
 std::optional<Slope> slope_at(const PlaceKey& key, const std::vector<BusyLook>& looks,
                               const std::set<std::string>& lasting, const Site& judged) {
-  constexpr double kMax = 0.9;
+  constexpr double kNearlyAll = 0.9;
   std::vector<Look> values;
   for (const auto& [look, minutes] : looks) {
     Look sum;
@@ -311,7 +311,7 @@ std::optional<Slope> slope_at(const PlaceKey& key, const std::vector<BusyLook>& 
     }
     values.push_back(sum);
   }
-  if (values.back().bytes < kMax * judged.sum.value(Metric::kInuseSpace)) return std::nullopt;
+  if (values.back().bytes < kNearlyAll * judged.sum.value(Metric::kInuseSpace)) return std::nullopt;
   return slope_of(values);
 }
 

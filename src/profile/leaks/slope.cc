@@ -13,7 +13,7 @@ using Policy = boost::math::policies::policy<
     boost::math::policies::overflow_error<boost::math::policies::ignore_error>,
     boost::math::policies::evaluation_error<boost::math::policies::ignore_error>>;
 
-constexpr size_t kFewest = 3;
+constexpr size_t kFewestLooks = 3;
 constexpr double kDeviations = 1.959964;
 
 // The standard deviation of a slope of what is at its level.
@@ -53,11 +53,11 @@ std::vector<BusyTime> busy_looks(const std::vector<LookTime>& looks) {
 }
 
 size_t first_of_line(size_t looks) {
-  return looks < kFewest ? 0 : looks - std::max(kFewest, (looks + 1) / 2);
+  return looks < kFewestLooks ? 0 : looks - std::max(kFewestLooks, (looks + 1) / 2);
 }
 
 std::optional<Slope> slope_of(const std::vector<Look>& looks) {
-  if (looks.size() < kFewest) return std::nullopt;
+  if (looks.size() < kFewestLooks) return std::nullopt;
   const size_t first = first_of_line(looks.size());
   const auto n = static_cast<double>(looks.size() - first);
   double mean_time = 0;

@@ -58,7 +58,8 @@ void write_header(const LiveModel& model, TextWriter* writer) {
 }
 
 // Of the table, in this order.
-enum Column : size_t { kValue, kMargin, kShare, kBlocks, kCumulative, kGrowth, kAllocates };
+constexpr size_t kMarginColumn = 1, kShareColumn = 2, kBlocksColumn = 3, kCumulativeColumn = 4,
+                 kGrowthColumn = 5, kAllocatesColumn = 6;
 
 void write_table(const LiveModel& model, size_t max_rows, TextWriter* writer) {
   const Report& now = model.report();
@@ -74,11 +75,11 @@ void write_table(const LiveModel& model, size_t max_rows, TextWriter* writer) {
   TextTable table(std::move(titles));
   // What a narrow terminal leaves out first; never what rows are ordered by.
   if (model.choice().sort == LiveSort::kBlocks) {
-    table.set_optional({kMargin, kShare, kCumulative}, {kAllocates, kGrowth});
+    table.set_optional({kMarginColumn, kShareColumn, kCumulativeColumn}, {kAllocatesColumn, kGrowthColumn});
   } else if (model.choice().sort == LiveSort::kAllocates) {
-    table.set_optional({kBlocks, kMargin, kShare}, {kCumulative, kGrowth});
+    table.set_optional({kBlocksColumn, kMarginColumn, kShareColumn}, {kCumulativeColumn, kGrowthColumn});
   } else {
-    table.set_optional({kBlocks, kMargin, kShare}, {kAllocates});
+    table.set_optional({kBlocksColumn, kMarginColumn, kShareColumn}, {kAllocatesColumn});
   }
   const std::vector<LiveRow>& rows = model.rows();
   for (size_t i = 0; i < rows.size() && i < max_rows; ++i) {
@@ -92,7 +93,7 @@ void write_table(const LiveModel& model, size_t max_rows, TextWriter* writer) {
                     format_signed_bytes(rows[i].growth),
                     bytes_a_second(rows[i].allocated_a_second)};
     line.tones.resize(line.numbers.size());
-    line.tones[kGrowth] = change_tone(rows[i].growth);
+    line.tones[kGrowthColumn] = change_tone(rows[i].growth);
     line.names = {printable(row.name)};
     if (has_places) line.place = printable(place_cell(row.name, row.file, row.line, row.module));
     table.add(std::move(line));

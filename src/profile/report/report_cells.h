@@ -36,8 +36,8 @@ inline bool is_exact(const Report& report) {
 // Of a profile at rate 0: nothing of its processes passed unseen, and none of them is missing.
 inline bool is_whole(const Report& report) {
   return report.dropped_samples == 0 && report.muted_bytes == 0 && report.unseen_processes == 0 &&
-         report.uncollected_processes == 0 && report.bypassing_libraries == 0 &&
-         !report.unseen_heap.is_known();
+         report.uncollected_processes == 0 && report.small_processes == 0 &&
+         report.bypassing_libraries == 0 && !report.unseen_heap.is_known();
 }
 
 std::string value_cell(const Report& report, Metric metric, const std::array<Estimate, kMetricCount>& values);

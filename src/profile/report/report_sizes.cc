@@ -14,7 +14,7 @@
 namespace memprof::profile {
 namespace {
 
-struct Sum {
+struct SizeSum {
   Accumulator sum;
   uint64_t samples = 0;
 };
@@ -33,13 +33,13 @@ std::string class_text(const SizeRow& row) {
 }  // namespace
 
 std::vector<SizeRow> size_rows(const std::vector<const Stack*>& stacks) {
-  std::map<uint64_t, Sum> sums;
+  std::map<uint64_t, SizeSum> sums;
   for (const Stack* stack : stacks) {
     for (const LiveGroup& group : stack->live) {
       Stack one;
       one.has_statistics = true;
       one.live = {group};
-      Sum& sum = sums[power_below(group.size_bytes)];
+      SizeSum& sum = sums[power_below(group.size_bytes)];
       sum.sum.add(one);
       sum.samples += group.samples;
     }

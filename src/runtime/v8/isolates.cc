@@ -130,6 +130,7 @@ void Isolate::set_handler(const Engine& engine, void* isolate) {
   }
   engine.set_code_event_handler(isolate, all ? kAllCode : kNewCode, on_code_event);
   if (all) {
+    find_lacking_lines(engine);
     knows_all_code_.store(true, std::memory_order_relaxed);
   }
 }
@@ -221,18 +222,26 @@ void Isolate::find_baseline_lines(const Engine& engine, const JitCodeEvent& even
   }
 }
 
-bool Isolate::find_optimised_lines(const Engine& engine, const JitCodeEvent& event, uint32_t record) {
+bool Isolate::find_optimised_lines(const Engine& engine, const Code& code) {
   constexpr int32_t kMaxHeaderBytes = 256;
   constexpr uint32_t kNewTables = 14;
   const int32_t header = engine.bytecode_header != nullptr ? *engine.bytecode_header : 0;
   if (header <= 0 || header > kMaxHeaderBytes) {
     return false;
   }
-  const Code code{reinterpret_cast<uint64_t>(event.code_start), static_cast<uint32_t>(event.code_bytes),
-                  record};
   const Writing writing(this);
-  return work_->inlining.add_lines(
-      codes_, record, code, {static_cast<uint32_t>(header), engine.version >> 8 >= kNewTables}, scratch_);
+  return work_->inlining.add_lines(codes_, code.record, code,
+                                   {static_cast<uint32_t>(header), engine.version >> 8 >= kNewTables},
+                                   scratch_);
+}
+
+// V8 tells of optimised code before it tells of what was inlined into it.
+void Isolate::find_lacking_lines(const Engine& engine) {
+  work_->inlining.try_again();
+  Code code{};
+  for (uint32_t first = 0; codes_->find_lacking(first, &code); first = code.record + 1) {
+    find_optimised_lines(engine, code);
+  }
 }
 
 void Isolate::add_code(const Engine& engine, const JitCodeEvent& event) {
@@ -241,11 +250,20 @@ void Isolate::add_code(const Engine& engine, const JitCodeEvent& event) {
   PendingCode code{};
   const bool has_positions =
       t_isolate == this && take_pending(reinterpret_cast<uint64_t>(event.code_start), &code);
-  if (t_isolate != this || record == Codes::kNone || event.script == nullptr || is_internal_code(name)) {
+  if (t_isolate != this || record == Codes::kNone || event.script == nullptr) {
     return;
   }
   if (event.code_type == JitCodeEvent::kMachineCode && !is_baseline(name) &&
-      find_optimised_lines(engine, event, record)) {
+      find_optimised_lines(engine, {reinterpret_cast<uint64_t>(event.code_start),
+                                    static_cast<uint32_t>(event.code_bytes), record})) {
+    return;
+  }
+  // The lines of Node's own scripts are not asked for; positions alone tell which functions were inlined.
+  if (is_internal_code(name)) {
+    if (has_positions && event.code_type == JitCodeEvent::kBytecode) {
+      const Writing writing(this);
+      codes_->set_lines(record, pending_ + code.first, code.count);
+    }
     return;
   }
   if (has_positions) {

@@ -91,7 +91,8 @@ class Isolate {
   void add_code(const Engine& engine, const JitCodeEvent& event);
   uint32_t add_locked(const JitCodeEvent& event);
   void find_lines(const Engine& engine, const JitCodeEvent& event, uint32_t record, const PendingCode& code);
-  bool find_optimised_lines(const Engine& engine, const JitCodeEvent& event, uint32_t record);
+  bool find_optimised_lines(const Engine& engine, const Code& code);
+  void find_lacking_lines(const Engine& engine);
   void find_baseline_lines(const Engine& engine, const JitCodeEvent& event, uint32_t record);
   void begin_positions();
   void end_positions(uint64_t start);

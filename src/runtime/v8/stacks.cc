@@ -167,10 +167,13 @@ class Merging {
         }
       }
       own_ += found.is_internal ? 0 : 1;
+      unknown_ += found.lacks_inlined ? 1 : 0;
       Codes::InlinedFrame inlined{};
       for (uint32_t at = found.inlined, left = kMaxInlined;
            left != 0 && isolate_.codes()->inlined(at, &inlined); at = inlined.caller, --left) {
-        if (!out->add(word_of(inlined.name, inlined.line))) {
+        const bool is_known = inlined.name != Codes::kNone;
+        if (!out->add(is_known ? word_of(inlined.name, inlined.line)
+                               : runtime_frame(unknown_code(kRuntimeId), 0))) {
           return false;
         }
       }

@@ -53,6 +53,7 @@ TEST(Comments, FactsStandInTheirOrder) {
       "measured_resident=29 anonymous_mapped=30 anonymous_allocator=31 anonymous_malloc=32 "
       "anonymous_stacks=33 "
       "anonymous_modules=34 anonymous_own=35 anonymous_unseen=36 unsampled_processes=37 import_taken=38 import_unseen_ns=39 bypassing_libraries=40 "
+      "small_processes=41 small_allocated=42 "
       "peak_resident_before=1 python=779 python_objects=1 "
       "python_stacks=2 runtime3=258 "
       "runtime3_objects=1 runtime3_stacks=2 runtime3_name=a%20b",

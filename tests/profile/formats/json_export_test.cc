@@ -71,7 +71,8 @@ TEST(JsonExport, facts_stand_where_they_always_stood) {
       "\"folded_functions\":1023,\"folded_heaps\":1024,\"dropped_mappings\":1028,\"budget_ppm\":1019,"
       "\"cpu_ns\":1020,"
       "\"sampling_ns\":1021,\"muted_bytes\":1014,\"unseen_processes\":1017,"
-      "\"uncollected_processes\":1018,\"unsampled_processes\":1037,\"bypassing_libraries\":1040,\n"
+      "\"uncollected_processes\":1018,\"unsampled_processes\":1037,\"bypassing_libraries\":1040,"
+      "\"small_processes\":1041,\"small_allocated_bytes\":1042,\n"
       "\"import_refused\":1025,\"import_foreign\":1026,\"import_unbound\":1027,\"import_taken\":1038,"
       "\"import_unseen_ns\":1039,\n");
 }

@@ -36,6 +36,7 @@ TEST(ReportJson, HasTheDocumentedFields) {
             "dropped_mappings measured_resident_bytes anonymous_mapped_bytes anonymous_allocator_bytes "
             "anonymous_malloc_bytes anonymous_stacks_bytes anonymous_modules_bytes anonymous_own_bytes "
             "anonymous_unseen_bytes unsampled_processes bypassing_libraries "
+            "small_processes small_allocated_bytes "
             "ended live_is_before_end peak_after_ns peak_resident_bytes max_resident_bytes "
             "peak_files_bytes peak_free_bytes peak_resident_is_before metric totals rows "
             "stack_health ");

@@ -14,6 +14,9 @@ FILES = {
                 "local s = 0\nfor _, v in ipairs(t) do s = s + v[1] + #v[2] end\nprint(s)\n",
     "work.php": "<?php $a = [];\nfor ($i = 0; $i < 300000; $i++) $a[] = ['id' => $i, 'name' => 'k' . ($i * 7919 % 65521)];\n"
                 "usort($a, fn($x, $y) => strcmp($x['name'], $y['name']));\necho count($a), ' ', $a[1000]['name'], \"\\n\";\n",
+    "sqlite.php": "<?php $db = new SQLite3(':memory:');\n$db->exec('create table t(a text)');\n$db->exec('begin');\n"
+                  "for ($i = 0; $i < 20000; $i++) $db->exec(\"insert into t values('\" . str_repeat('x', 1000) . \"')\");\n"
+                  "$db->exec('commit');\necho $db->querySingle('select sum(length(a)) from t'), \"\\n\";\n",
     "work.scm": "(define (build n) (let loop ((i 0) (l '())) (if (= i n) l (loop (+ i 1) (cons (list i (number->string i)) l)))))\n"
                 "(define all (build 300000))\n(display (apply + (map car all)))\n(newline)\n",
     "work.lisp": "(let ((all (loop for i below 300000 collect (list i (format nil \"k~a\" i)))))\n"
@@ -61,6 +64,9 @@ FILES = {
     "mosquitto.conf": "listener 18830 127.0.0.1\nallow_anonymous true\n",
 }
 
+# What the program's blocks hold at the peak at least, in MiB, where that is known.
+LEAST_MIB = {"php extension": 18}
+
 # A server at work for a moment: it is asked, and told to end.
 SERVER = "{server} >/dev/null 2>&1 & server=$!; sleep 2; {ask}; kill $server; wait $server; echo ended $?"
 
@@ -74,6 +80,8 @@ PROGRAMS = {
     "lua": ("lua5.4", ["lua5.4", "work.lua"], "", ""),
     "luajit": ("luajit", ["luajit", "work.lua"], "", "LuaJIT"),
     "php": ("php-cli", ["php", "-d", "memory_limit=-1", "work.php"], "", "PHP"),
+    # An extension, and a library that only it needs, which PHP opens with RTLD_DEEPBIND.
+    "php extension": ("php-cli php-sqlite3", ["php", "-d", "memory_limit=-1", "sqlite.php"], "", "PHP"),
     "guile": ("guile-3.0", ["guile", "--no-auto-compile", "work.scm"], "", "Guile"),
     "sbcl": ("sbcl", ["sbcl", "--script", "work.lisp"], "", "SBCL"),
     "racket": ("racket", ["racket", "work.rkt"], "", "Racket"),

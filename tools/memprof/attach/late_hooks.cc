@@ -9,6 +9,7 @@
 
 #include "memprof/attach/processor/processor.h"
 #include "memprof/attach/thread/all_threads.h"
+#include "memprof/attach/thread/own_stack.h"
 #include "memprof/attach/thread/stop_moment.h"
 #include "memprof/host/linux/process/proc_path.h"
 #include "memprof/host/program/inner_allocators.h"
@@ -22,7 +23,6 @@ constexpr int64_t kStopNs = 200'000'000;
 constexpr int64_t kAllNs = 3'000'000'000;
 constexpr uint32_t kMaxPatches = 4096;
 constexpr size_t kMaxStackBytes = 1 << 20;
-constexpr uint64_t kRedZoneBytes = 128;
 
 bool is_ours(const TargetImage& image) {
   return image.function("memprof_start") != 0 && image.function("memprof_init") != 0;

@@ -10,18 +10,12 @@
 #include <cerrno>
 #include <cstdlib>
 
+#include "memprof/console/console.h"
+
 namespace memprof::cli {
-namespace {
-
-bool is_set(const char* variable) {
-  const char* value = std::getenv(variable);
-  return value != nullptr && *value != '\0';
-}
-
-}  // namespace
 
 bool has_display() {
-  return is_set("DISPLAY") || is_set("WAYLAND_DISPLAY");
+  return is_variable_set("DISPLAY") || is_variable_set("WAYLAND_DISPLAY");
 }
 
 bool open_in_browser(const std::string& page) {

@@ -30,12 +30,12 @@ int write_all(int fd, std::string_view text) {
   return 0;
 }
 
-bool is_set(const char* variable) {
+}  // namespace
+
+bool is_variable_set(const char* variable) {
   const char* value = std::getenv(variable);
   return value != nullptr && *value != '\0';
 }
-
-}  // namespace
 
 void print(std::string_view text) {
   if (const int error = write_all(STDOUT_FILENO, text); error != 0) {
@@ -83,7 +83,7 @@ bool wants_utf8() {
 
 bool wants_color() {
   const char* terminal = std::getenv("TERM");
-  return is_output_terminal() && !is_set("NO_COLOR") && terminal != nullptr &&
+  return is_output_terminal() && !is_variable_set("NO_COLOR") && terminal != nullptr &&
          std::strcmp(terminal, "dumb") != 0;
 }
 

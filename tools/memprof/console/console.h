@@ -18,6 +18,9 @@ void print(std::string_view text);
 // One line on standard error, `memprof: LINE`.  Line breaks and other control characters in it become `?`.
 void complain(std::string_view line);
 
+// Whether the environment has it, and not empty.
+bool is_variable_set(const char* variable);
+
 // Columns of a line: those that COLUMNS says, else those of the terminal that is standard output; 0: it is
 // not a terminal, and lines may have any length.
 size_t terminal_width();

@@ -32,10 +32,6 @@ std::string how_to_start(uint64_t pid) {
          "MEMPROF_PROFILE set";
 }
 
-std::string file_name(const std::string& path) {
-  return path.substr(path.rfind('/') + 1);
-}
-
 std::string described(uint64_t pid) {
   const std::string program = program_of(pid);
   return "process " + std::to_string(pid) + (program.empty() ? "" : " (" + program + ")");
@@ -61,7 +57,7 @@ bool check_access(uint64_t pid, const ProcessFacts& facts, Checks* checks) {
 // Whether there is a profile to be had of it now.
 void check_loaded(uint64_t pid, const ProcessFacts& facts, const std::string& arena, Checks* checks) {
   const bool is_loaded = std::any_of(facts.modules.begin(), facts.modules.end(), [](const std::string& path) {
-    return file_name(path).rfind("libmemprof", 0) == 0;
+    return path.compare(path.rfind('/') + 1, 10, "libmemprof") == 0;
   });
   const std::string id = std::to_string(pid);
   const int error = arena.empty() ? 0 : why_not_readable(arena);

@@ -12,18 +12,18 @@ namespace {
 
 constexpr char kKnown[] = "3.11 to 3.15";
 
-struct Found {
+struct FoundPython {
   PythonFacts facts;
   std::string where;  // " in libpython3.11.so.1.0"; empty: in the program
 };
 
-Found find_python(const ProgramFiles& files) {
+FoundPython find_python(const ProgramFiles& files) {
   const auto facts_of = [](const std::string& path) {
     std::string why;
     const auto file = profile::ElfFile::open(path, &why);
     return file != nullptr ? read_python_facts(*file) : PythonFacts();
   };
-  Found found{facts_of(files.path), ""};
+  FoundPython found{facts_of(files.path), ""};
   for (const std::string& path : files.libraries) {
     if (found.facts.is_there) break;
     found = {facts_of(path), " in " + path.substr(path.rfind('/') + 1)};
@@ -31,7 +31,7 @@ Found find_python(const ProgramFiles& files) {
   return found;
 }
 
-std::string name_of(const Found& found) {
+std::string name_of(const FoundPython& found) {
   const PythonFacts& facts = found.facts;
   char version[64] = "";
   if (facts.version != 0) {
@@ -56,7 +56,7 @@ Half unknown_frames(const PythonFacts& facts) {
           std::string("use one of ") + kKnown + " for its functions in stacks"};
 }
 
-Half expected_frames(const PythonFacts& facts) {
+Half expected_python_frames(const PythonFacts& facts) {
   if (facts.has_readable_frames()) return {"its functions and lines will be in stacks", ""};
   return unknown_frames(facts);
 }
@@ -79,7 +79,7 @@ Half frames_in(const memprof_runtime_stats& seen, const PythonFacts& facts) {
     case MEMPROF_STACKS_UNKNOWN_LAYOUT:
       return unknown_frames(facts);
     default:  // no sample has shown it yet
-      return expected_frames(facts);
+      return expected_python_frames(facts);
   }
 }
 
@@ -100,7 +100,7 @@ Half objects_in(const ProgramFiles& files, const memprof_runtime_stats& seen, co
 }  // namespace
 
 void check_python(const ProgramFiles& files, Checks* checks) {
-  const Found python = find_python(files);
+  const FoundPython python = find_python(files);
   if (!python.facts.is_there) return;
   const char* const name = "Python";
   if (files.memprof_python == "0") {
@@ -113,7 +113,8 @@ void check_python(const ProgramFiles& files, Checks* checks) {
   const memprof_runtime_stats* const seen =
       files.runtimes_seen ? &(*files.runtimes_seen)[MEMPROF_RUNTIME_CPYTHON - 1] : nullptr;
   check_halves(
-      name, name_of(python), seen != nullptr ? frames_in(*seen, python.facts) : expected_frames(python.facts),
+      name, name_of(python),
+      seen != nullptr ? frames_in(*seen, python.facts) : expected_python_frames(python.facts),
       seen != nullptr ? objects_in(files, *seen, python.facts) : expected_objects(files, python.facts),
       checks);
 }

@@ -35,27 +35,27 @@ constexpr const char* kVersionParts[] = {"_ZN2v88internal7Version6major_E", "_ZN
 // Those of Node 18, 20, 22, 24 and 26 (docs/node.md).
 constexpr const char* kKnownVersions[] = {"10.2.", "11.3.", "12.4.", "13.6.", "14.6."};
 
-struct Found {
+struct FoundV8 {
   V8Facts facts;
   std::string where;  // " in libnode.so.108"; empty: in the program
 };
 
-Found find_v8(const ProgramFiles& files) {
+FoundV8 find_v8(const ProgramFiles& files) {
   const auto facts_of = [](const std::string& path) {
     std::string why;
     const auto file = profile::ElfFile::open(path, &why);
     return file != nullptr ? read_v8_facts(*file) : V8Facts();
   };
-  Found program{facts_of(files.path), ""};
+  FoundV8 program{facts_of(files.path), ""};
   if (program.facts.is_there) return program;
   for (const std::string& path : files.libraries) {
-    Found found{facts_of(path), " in " + path.substr(path.rfind('/') + 1)};
+    FoundV8 found{facts_of(path), " in " + path.substr(path.rfind('/') + 1)};
     if (found.facts.is_there) return found;
   }
   return program;
 }
 
-Half expected_frames(const V8Facts& facts) {
+Half expected_v8_frames(const V8Facts& facts) {
   if (!facts.missing.empty()) {
     return {
         "stacks are native ones only, because it does not export " + facts.missing,
@@ -111,7 +111,7 @@ V8Facts read_v8_facts(const profile::ElfFile& file) {
 }
 
 void check_v8(const ProgramFiles& files, Checks* checks) {
-  const Found v8 = find_v8(files);
+  const FoundV8 v8 = find_v8(files);
   const char* const name = "V8";
   if (!v8.facts.is_there) {
     if (v8.facts.runs_addons) {
@@ -135,7 +135,7 @@ void check_v8(const ProgramFiles& files, Checks* checks) {
   const bool is_known = seen != nullptr && seen->version != 0 && seen->stacks != MEMPROF_STACKS_NONE &&
                         seen->stacks != MEMPROF_STACKS_UNCHECKED;
   check_halves(
-      name, shown, is_known ? frames_half(*seen) : expected_frames(v8.facts),
+      name, shown, is_known ? frames_half(*seen) : expected_v8_frames(v8.facts),
       {"Buffers and ArrayBuffers come from malloc, and are seen there; JavaScript's own heap is one number, "
        "and by function with the npm package",
        ""},

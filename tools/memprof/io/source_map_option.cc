@@ -10,7 +10,7 @@
 namespace memprof::cli {
 namespace {
 
-constexpr size_t kMaxWarnings = 5;
+constexpr size_t kMaxMapWarnings = 5;
 
 }  // namespace
 
@@ -41,9 +41,9 @@ profile::Profile with_source_lines(profile::Profile profile, const SourceMapChoi
   if (!choice) return profile;
   const profile::SourceMapSummary summary = profile::apply_source_maps(*choice, &profile);
   const size_t count = summary.warnings.size();
-  for (size_t i = 0; i < count && i < kMaxWarnings; ++i) complain("warning: " + summary.warnings[i]);
-  if (count > kMaxWarnings) {
-    complain("warning: the same of " + std::to_string(count - kMaxWarnings) +
+  for (size_t i = 0; i < count && i < kMaxMapWarnings; ++i) complain("warning: " + summary.warnings[i]);
+  if (count > kMaxMapWarnings) {
+    complain("warning: the same of " + std::to_string(count - kMaxMapWarnings) +
              " more scripts, for reasons like these");
   } else if (summary.mapped == 0 && count == 0) {
     complain(summary.scripts == 0

@@ -229,8 +229,9 @@ uint64_t count_unsampled(const Collected& collected, const std::vector<ProcessPr
 
 // What the former programs of processes allocated, as far as it is worth a line: at a rate that starts fine a shell that
 // becomes the program is seen, but what it allocates is no matter.
+constexpr double kLittleBytes = 1024 * 1024;
+
 std::vector<ProcessProfile> worth_a_line(std::vector<ProcessProfile> former, const RunOptions& options) {
-  constexpr double kLittleBytes = 1024 * 1024;
   if (!options.rate_bytes && options.budget.empty()) {
     former.erase(
         std::remove_if(former.begin(), former.end(),
@@ -238,6 +239,24 @@ std::vector<ProcessProfile> worth_a_line(std::vector<ProcessProfile> former, con
         former.end());
   }
   return former;
+}
+
+// Takes those of little out and says them in one line: a wrapper's helpers are many.
+void say_little_former(std::vector<ProcessProfile>* former) {
+  std::vector<ProcessProfile> others;
+  double allocated_bytes = 0;
+  for (const ProcessProfile& process : *former) {
+    if (process.allocated_bytes >= kLittleBytes) {
+      others.push_back(process);
+    } else {
+      allocated_bytes += process.allocated_bytes;
+    }
+  }
+  const size_t count = former->size() - others.size();
+  if (count < 2) return;
+  former->swap(others);
+  complain(std::to_string(count) + " programs executed another one: their own " +
+           profile::format_bytes(allocated_bytes) + " allocated until then are in no profile");
 }
 
 Missing say_what_is_missing(const Collected& collected, const std::vector<ProcessProfile>& former) {
@@ -344,16 +363,22 @@ FinishedRun run_profiled(const RunOptions& options) {
         "without memprof are not reported");
   }
   const std::vector<ProcessProfile> former = take_former_programs(&collected.processes, collected.unseen);
-  run.outputs = choose_outputs(collected.processes, options, facts);
+  std::vector<ProcessProfile> with_files = collected.processes;
+  SmallProcesses small;
+  if (!options.keep_all && !options.merge) small = take_small_processes(&with_files, facts.pid);
+  run.outputs = choose_outputs(std::move(with_files), options, facts);
   std::vector<UnseenProcess> only;  // the reason why there is nothing, which is said once
   if (run.outputs.empty() && collected.unseen.size() == 1) only.swap(collected.unseen);
-  Missing missing = say_what_is_missing(collected, worth_a_line(former, options));
+  std::vector<ProcessProfile> to_say = worth_a_line(former, options);
+  if (!options.keep_all && !options.merge) say_little_former(&to_say);
+  Missing missing = say_what_is_missing(collected, to_say);
   if (run.outputs.empty()) {
     if (missing.uncollected == 0) say_nothing_recorded(target, command, child, wait_status, only);
     run.is_written = missing.uncollected == 0;
     return run;
   }
   if (WIFEXITED(wait_status)) say_if_another_ended(run.outputs, facts, child.last_name());
+  missing.small = small;
   missing.unsampled = count_unsampled(collected, former, run.outputs);
   run.is_written = write_outputs(run.outputs, options, missing, folder);
   return run;

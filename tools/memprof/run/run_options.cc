@@ -29,7 +29,8 @@ memprof writes messages to standard error. If a profile cannot be written, the
 status is 2 instead of 0. SCRIPT.py and -m MODULE run under python3 (that of the
 wheel, where memprof came with one).
 )",
-      R"(A process that allocates too little for a sample has no file. The processes'
+      R"(A process that allocates too little for a sample has no file, nor has one that
+held next to nothing beside the largest (--keep-all); both are counted. The
 data lie in /dev/shm (or $MEMPROF_ARENA_DIR) while they run.
 )"};
 }
@@ -109,6 +110,10 @@ RunOptions parse_run_options(const std::vector<std::string>& arguments) {
       {"--no-follow", "",
        "profile CMD only, not the processes that it starts. Also when it executes another program",
        Shown::kInBoth});
+  parser.add_flag(
+      {"--keep-all", "",
+       "a file for each process, also for helpers of a wrapper (pyenv, npm) that held next to nothing"},
+      options.keep_all);
   RecordOptions record(parser, "memprof.%n.%p.series");
   parser.add_flag(
       {"--view", "", "show the profile in the browser afterwards. As memprof view does, until Ctrl-C",

@@ -25,6 +25,7 @@ struct RunOptions {
   bool raw = false;                 // names of JIT code only
   bool follow = true;               // the processes that the program starts
   bool merge = false;               // into one file
+  bool keep_all = false;            // a file also for small processes (small_processes.h)
   bool python = true;               // look at a CPython: its objects, its frames
   bool inline_hooks = true;         // hook allocators that are inside modules
   bool native_interpreter = false;  // keep the frames of its evaluation loop

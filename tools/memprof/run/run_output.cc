@@ -52,10 +52,21 @@ bool is_later(const ProcessProfile& a, const ProcessProfile& b) {
   return b.start_ns != 0 && (a.start_ns == 0 || a.start_ns > b.start_ns);
 }
 
+// What `memprof run` would have called the program, had it been started without the wrapper: vim, where the file is
+// vim.basic.
+std::string started_name(const ProcessProfile& process) {
+  const profile::CommandLine line = profile::command_line_of(process.program, process.command_line);
+  if (line.arguments.empty()) return process.program;
+  const std::string name = line.arguments[0].substr(line.arguments[0].rfind('/') + 1);
+  return !name.empty() && process.program.compare(0, name.size(), name) == 0 ? name : process.program;
+}
+
 void note_missing(const Missing& missing, profile::Profile* profile) {
   profile->unseen_processes = missing.unseen;
   profile->uncollected_processes = missing.uncollected;
   profile->unsampled_processes = missing.unsampled;
+  profile->small_processes = missing.small.count;
+  profile->small_allocated_bytes = static_cast<uint64_t>(missing.small.allocated_bytes);
   for (const std::string& name : missing.names) {
     profile->comments.push_back(profile::kUnseenComment + name);
   }
@@ -65,11 +76,23 @@ std::string count_processes(uint64_t count) {
   return std::to_string(count) + (count == 1 ? " process" : " processes");
 }
 
-// " (12 more processes had no sample)"; empty: all had one.
-std::string and_unsampled(const Missing& missing) {
-  if (missing.unsampled == 0) return "";
-  return " (" + std::to_string(missing.unsampled) +
-         (missing.unsampled == 1 ? " more process" : " more processes") + " had no sample)";
+// " (12 more processes had no sample; 3 small ones have no file: 1.5 MiB allocated in all, --keep-all)"; empty: all have
+// one.
+std::string and_without_file(const Missing& missing) {
+  std::string text;
+  if (missing.unsampled != 0) {
+    text = std::to_string(missing.unsampled) +
+           (missing.unsampled == 1 ? " more process" : " more processes") + " had no sample";
+  }
+  const uint64_t small = missing.small.count;
+  if (small != 0) {
+    text += (text.empty() ? "" : "; ") + std::to_string(small) +
+            (text.empty() ? (small == 1 ? " small process has" : " small processes have")
+                          : (small == 1 ? " small one has" : " small ones have")) +
+            " no file: " + profile::format_bytes(missing.small.allocated_bytes) + " allocated" +
+            (small == 1 ? "" : " in all") + ", --keep-all";
+  }
+  return text.empty() ? "" : " (" + text + ")";
 }
 
 // "; not in it: 52.3 MiB of 55.1 MiB anonymous memory (...), what 1 library ..."; empty: the profile tells of most of it.
@@ -133,7 +156,7 @@ bool write_merged(const std::vector<RunOutput>& outputs, const RunOptions& optio
   warn_of_dropped(outputs);
   if (options.quiet) return true;
   if (outputs.size() == 1 && outputs[0].process.samples == 0) say_no_sample(outputs[0].process);
-  complain("wrote " + shell_word(path) + ", " + count_processes(outputs.size()) + and_unsampled(missing) +
+  complain("wrote " + shell_word(path) + ", " + count_processes(outputs.size()) + and_without_file(missing) +
            "; next: memprof report --by process " + shell_word(path));
   return true;
 }
@@ -158,7 +181,7 @@ void say_written(const std::vector<RunOutput>& outputs, const Missing& missing) 
     const ProcessProfile& process = outputs[0].process;
     if (process.samples == 0) say_no_sample(outputs[0].process);
     warn_of_dropped(outputs);
-    complain("wrote " + shell_word(outputs[0].path) + and_unsampled(missing) + not_in_it(outputs[0]) +
+    complain("wrote " + shell_word(outputs[0].path) + and_without_file(missing) + not_in_it(outputs[0]) +
              "; next: memprof report " + shell_word(outputs[0].path));
     return;
   }
@@ -168,7 +191,7 @@ void say_written(const std::vector<RunOutput>& outputs, const Missing& missing) 
   std::sort(largest.begin(), largest.end(),
             [](const RunOutput* a, const RunOutput* b) { return is_larger(a->process, b->process); });
   largest.resize(std::min(largest.size(), kNamedInTheEnd));
-  complain("wrote " + std::to_string(outputs.size()) + " profiles" + and_unsampled(missing) +
+  complain("wrote " + std::to_string(outputs.size()) + " profiles" + and_without_file(missing) +
            (outputs.size() > largest.size() ? "; those with the most memory:" : ":"));
   for (const RunOutput* output : largest) {
     const ProcessProfile& process = output->process;
@@ -239,7 +262,9 @@ std::vector<RunOutput> choose_outputs(std::vector<ProcessProfile> processes, con
   for (ProcessProfile& process : processes) {
     PathFacts path_facts;
     path_facts.pid = static_cast<int64_t>(process.pid);
-    path_facts.program = process.pid == facts.pid ? facts.program : process.program;
+    path_facts.program = process.pid == facts.pid ? facts.program
+                         : outputs.empty()        ? started_name(process)
+                                                  : process.program;
     path_facts.time_seconds = facts.time_seconds;
     std::string path = expand_path(options.output, path_facts);
     if (!outputs.empty() && !has_pid(options.output)) path = with_part(path, std::to_string(process.pid));

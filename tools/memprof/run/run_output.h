@@ -16,6 +16,7 @@
 #include "memprof/io/temporary_folder.h"
 #include "memprof/run/processes/process_collector.h"
 #include "memprof/run/run_options.h"
+#include "memprof/run/small_processes.h"
 
 namespace memprof::cli {
 
@@ -44,6 +45,7 @@ struct Missing {
   std::vector<std::string> names;  // "nginx (pid 12) is statically linked ..."; not all of them
   uint64_t uncollected = 0;        // processes whose data was not read
   uint64_t unsampled = 0;          // processes that memprof was in, but that had no sample
+  SmallProcesses small;            // which had one, and have no file
 };
 
 // Each process that had a sample, the started one first and then the largest.  The pattern's own path (where

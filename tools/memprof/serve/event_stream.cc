@@ -12,7 +12,7 @@ namespace {
 namespace asio = boost::asio;
 namespace beast = boost::beast;
 
-constexpr std::chrono::seconds kMaxWait(30);
+constexpr std::chrono::seconds kMaxEventWait(30);
 
 }  // namespace
 
@@ -37,7 +37,7 @@ void EventStream::ask_whether_there() {
 void EventStream::send(std::string text) {
   if (text.empty()) return;
   sending_ = std::move(text);
-  connection_.expires_after(kMaxWait);  // of this; the wait for the end is under way
+  connection_.expires_after(kMaxEventWait);  // of this; the wait for the end is under way
   asio::async_write(connection_, asio::buffer(sending_),
                     [self = shared_from_this()](beast::error_code error, size_t) {
                       self->sending_.clear();

@@ -20,7 +20,7 @@ namespace {
 constexpr std::chrono::milliseconds kWait{200};
 // A writer that puts other content in place of its file has no lock for a moment.
 constexpr std::chrono::milliseconds kMoment{50};
-constexpr double kNanoseconds = 1e9;
+constexpr double kNsPerSecond = 1e9;
 
 double figure(const profile::SeriesLook& look, const char* name) {
   const auto found = look.system.find(name);
@@ -117,7 +117,7 @@ std::vector<TimelinePoint> SeriesFollower::timeline() const {
   for (size_t i = 0; i < looks.size(); ++i) {
     if (i % step != 0 && i + 1 != looks.size()) continue;
     TimelinePoint& point = points.emplace_back();
-    point.seconds = static_cast<double>(looks[i].time_unix_ns - looks.front().time_unix_ns) / kNanoseconds;
+    point.seconds = static_cast<double>(looks[i].time_unix_ns - looks.front().time_unix_ns) / kNsPerSecond;
     point.live_bytes = profile::live_bytes_of(looks[i]);
     point.resident_bytes = figure(looks[i], "rss_bytes");
     point.allocated_bytes = allocated(looks[i]);
@@ -128,7 +128,7 @@ std::vector<TimelinePoint> SeriesFollower::timeline() const {
 const profile::SeriesLook& SeriesFollower::look_near(double seconds) const {
   const auto& looks = reader_->series().looks;
   const auto distance = [&](const profile::SeriesLook& look) {
-    return std::abs(static_cast<double>(look.time_unix_ns - looks.front().time_unix_ns) / kNanoseconds -
+    return std::abs(static_cast<double>(look.time_unix_ns - looks.front().time_unix_ns) / kNsPerSecond -
                     seconds);
   };
   return *std::min_element(looks.begin(), looks.end(),

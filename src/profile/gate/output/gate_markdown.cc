@@ -10,7 +10,7 @@
 namespace memprof::profile {
 namespace {
 
-const char* mark(Verdict verdict) {
+const char* bold_verdict(Verdict verdict) {
   return verdict == Verdict::kPass ? "pass" : verdict == Verdict::kFail ? "**FAIL**" : "**no verdict**";
 }
 
@@ -23,7 +23,7 @@ std::string check_markdown(const GateReport& report, const CheckResult& check) {
   if (!check.error.empty()) out += fmt::format("- **no verdict** {}\n\n", markdown_plain(check.error));
   if (!check.results.empty()) out += "| | limit | measured |\n|---|---|---|\n";
   for (const GateResult& result : check.results) {
-    out += fmt::format("| {} | {} | {} |\n", mark(result.verdict), markdown_code(limit_title(result)),
+    out += fmt::format("| {} | {} | {} |\n", bold_verdict(result.verdict), markdown_code(limit_title(result)),
                        markdown_plain(result.what));
   }
   for (const GateResult& result : check.results) {

@@ -11,12 +11,12 @@
 namespace memprof::profile {
 namespace {
 
-const char* mark(Verdict verdict) {
+const char* short_verdict(Verdict verdict) {
   return verdict == Verdict::kPass ? "pass" : verdict == Verdict::kFail ? "FAIL" : "????";
 }
 
 void write_result(const GateResult& result, size_t width, TextWriter* writer) {
-  const std::string line = fmt::format("  {}  {:<{}}  {}", mark(result.verdict),
+  const std::string line = fmt::format("  {}  {:<{}}  {}", short_verdict(result.verdict),
                                        printable(limit_title(result)), width, printable(result.what));
   writer->line(result.verdict == Verdict::kPass ? line : writer->bold(line));
   for (const GateSite& site : result.sites) writer->line("        " + printable(site_text(result, site)));

@@ -190,6 +190,13 @@ class Header {
       say(fmt::format("{} more process{} of the run had no sample: {} allocated too little for the rate.",
                       number(unsampled), unsampled == 1 ? "" : "es", unsampled == 1 ? "it" : "each"));
     }
+    const uint64_t small = report_.small_processes;
+    if (small != 0) {
+      say(fmt::format(
+          "{} small process{} of the run, which allocated {}, {} no profile; memprof run --keep-all.",
+          number(small), small == 1 ? "" : "es",
+          format_bytes(static_cast<double>(report_.small_allocated_bytes)), small == 1 ? "has" : "have"));
+    }
   }
 
   // What is missing of a language runtime.

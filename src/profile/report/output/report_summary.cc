@@ -116,6 +116,11 @@ class Summary {
     note(report_.unseen_processes, "process that ran without memprof", "processes that ran without memprof");
     note(report_.uncollected_processes, "process that could not be read", "processes that could not be read");
     note(report_.unsampled_processes, "process without a sample", "processes without a sample");
+    if (report_.small_processes != 0) {
+      missing_.push_back(fmt::format("{} small process{} that allocated {}", number(report_.small_processes),
+                                     report_.small_processes == 1 ? "" : "es",
+                                     bytes(report_.small_allocated_bytes)));
+    }
     calls_of_libraries(report_.import_refused + report_.import_unbound, "to malloc");
     calls_of_libraries(report_.import_foreign, "to another allocator");
     if (report_.bypassing_libraries != 0) missing_.push_back(bypassing_text(report_.bypassing_libraries));

@@ -12,7 +12,7 @@ namespace {
 
 // A file that is not to be trusted can nest entries as deep as it is long, and going through a level can mean
 // to read all below it. Compilers nest scopes a dozen deep, and inlined calls less than a hundred.
-constexpr unsigned kMaxScopes = 48;
+constexpr unsigned kMaxInlined = 48;
 constexpr unsigned kMaxDepth = 200;
 
 // What one walk may read, some of it several times where entries do not say where their siblings are. A large unit
@@ -43,7 +43,7 @@ class Walk {
 
   // Functions below `scope`; also in types, functions and blocks when `everywhere`.
   void find_functions(Dwarf_Die& scope, bool everywhere, unsigned depth) {
-    if (depth > kMaxScopes) return;
+    if (depth > kMaxInlined) return;
     for_each_child(scope, &budget_, [&](Dwarf_Die& child) {
       const int tag = dwarf_tag(&child);
       if (tag == DW_TAG_subprogram) take_function(child);
@@ -120,7 +120,7 @@ class Walk {
 
 void find_code_below(Dwarf_Die& scope, std::unordered_map<const void*, uint64_t>* code, unsigned depth,
                      ptrdiff_t* budget) {
-  if (depth > kMaxScopes) return;
+  if (depth > kMaxInlined) return;
   for_each_child(scope, budget, [&](Dwarf_Die& child) {
     const int tag = dwarf_tag(&child);
     Dwarf_Addr begin = 0;

@@ -39,6 +39,11 @@ class CodeObjects {
     });
   }
 
+  // Whether the place is known: it need not be looked for.
+  bool is_found() const { return found_ != 0; }
+  // Where it was looked for in vain, too.
+  void try_again() { failures_ = 0; }
+
   // The object that a word of V8's points to; false: none.
   static bool read_object(uint64_t address, uint64_t* object);
 

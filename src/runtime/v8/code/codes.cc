@@ -55,6 +55,7 @@ void Codes::release(const Code& code) {
     names_[record.name].bytecode = 0;
   }
   record.name = free_record_;
+  record.lacks_inlined = false;
   free_record_ = code.record + 1;
 }
 
@@ -83,7 +84,7 @@ uint32_t Codes::add(CodeKind kind, uint64_t start, uint32_t size_bytes, std::str
     is_full_ = true;
     return kNone;
   }
-  records_[record] = {start, size_bytes, name_index, 0, 0, kind, is_internal_code(name)};
+  records_[record] = {start, size_bytes, name_index, 0, 0, kind, is_internal_code(name), false};
   if (!map_.insert({start, size_bytes, record})) {
     is_full_ = true;
     release({start, size_bytes, record});
@@ -124,6 +125,16 @@ void Codes::set_lines(uint32_t record, const PositionLine* lines, uint32_t count
   }
 }
 
+bool Codes::find_lacking(uint32_t first, Code* code) const {
+  for (uint32_t i = first; i < records_used_; ++i) {
+    if (records_[i].lacks_inlined) {
+      *code = {records_[i].start, records_[i].size_bytes, i};
+      return true;
+    }
+  }
+  return false;
+}
+
 bool Codes::own_bytecode(uint32_t record, Code* code) const {
   const uint32_t bytecode = names_[records_[record].name].bytecode;
   if (bytecode == 0) {
@@ -155,7 +166,7 @@ bool Codes::find(uint64_t address, bool is_return, FoundCode* found) const {
       record.line_count > kMaxLines - record.first_line) {
     return false;
   }
-  *found = {record.name, 0, record.kind == CodeKind::kBytecode, record.is_internal, 0};
+  *found = {record.name, 0, record.kind == CodeKind::kBytecode, record.is_internal, 0, record.lacks_inlined};
   const PositionLine* const lines = lines_ + record.first_line;
   const PositionLine* const end = lines + record.line_count;
   const PositionLine* const above =
@@ -174,7 +185,7 @@ uint32_t Codes::add_inlined(uint32_t record, uint32_t line, uint32_t callee) {
     is_full_ = true;
     return 0;
   }
-  inlined_[inlined_used_++] = {records_[record].name, line, 0};
+  inlined_[inlined_used_++] = {record != kNone ? records_[record].name : kNone, line, 0};
   if (callee != 0) {
     inlined_[callee - 1].caller = inlined_used_;
   }
@@ -186,7 +197,7 @@ bool Codes::inlined(uint32_t index, InlinedFrame* frame) const {
     return false;
   }
   *frame = inlined_[index - 1];
-  return frame->name < kMaxNames;
+  return frame->name < kMaxNames || frame->name == kNone;
 }
 
 uint32_t Codes::bytecode_at(uint64_t address) const {

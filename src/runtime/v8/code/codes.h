@@ -36,6 +36,7 @@ struct FoundCode {
   bool is_bytecode;
   bool is_internal;  // Node's own, or no JavaScript
   uint32_t inlined;  // for Codes::inlined(): the leaf of what is inlined there; 0: nothing
+  bool lacks_inlined;
 };
 
 class Codes {
@@ -63,10 +64,10 @@ class Codes {
   // `is_return`: the address is where a call comes back to.
   bool find(uint64_t address, bool is_return, FoundCode* found) const;
 
-  // A frame that was inlined into another: `caller`, 0 if that is the function itself.  Returns 0 when the table is
-  // full.
+  // A frame that was inlined into another: `caller`, 0 if that is the function itself.  `record`: of the function's
+  // bytecode, or kNone.  Returns 0 when the table is full.
   struct InlinedFrame {
-    uint32_t name;
+    uint32_t name;    // kNone: not known
     uint32_t line;    // 0: unknown
     uint32_t caller;  // of the chain
   };
@@ -75,6 +76,11 @@ class Codes {
   // The record of the bytecode that begins at `address`; kNone: none does.
   uint32_t bytecode_at(uint64_t address) const;
   bool is_internal(uint32_t record) const { return records_[record].is_internal; }
+
+  // Of optimised code: it has inlined functions that are not known (yet).
+  void set_lacks_inlined(uint32_t record, bool lacks) { records_[record].lacks_inlined = lacks; }
+  // The first such code of a record from `first` on; false: none.
+  bool find_lacking(uint32_t first, Code* code) const;
 
   // Without the mark of a tier.
   std::string_view name(uint32_t index) const;
@@ -95,6 +101,7 @@ class Codes {
     uint32_t line_count;
     CodeKind kind;
     bool is_internal;
+    bool lacks_inlined;
   };
   struct NameEntry {
     uint32_t text;

@@ -35,22 +35,28 @@ bool split(uint64_t raw, uint32_t* position, int32_t* call) {
   return (raw & 1) == 0 && *position != UINT32_MAX && raw >> 47 == 0;
 }
 
-// The line of a position of a function; 0: its bytecode has no such position.
-uint32_t line_in(const Codes& codes, uint32_t record, uint32_t position) {
+// What is known of a position of a function; nullptr: its bytecode has no such position.
+const PositionLine* find_position(const Codes& codes, uint32_t record, uint32_t position) {
   uint32_t count = 0;
   const PositionLine* const own = codes.own_lines(record, &count);
   for (uint32_t i = 0; i < count; ++i) {
     if (own[i].position == position) {
-      return own[i].line;
+      return &own[i];
     }
   }
-  return 0;
+  return nullptr;
+}
+
+// 0: not known.
+uint32_t line_in(const Codes& codes, uint32_t record, uint32_t position) {
+  const PositionLine* const own = find_position(codes, record, position);
+  return own != nullptr ? own->line : 0;
 }
 
 // Is it a position of the function: of its bytecode, or the one where the function itself begins?  Only the
 // latter is in no bytecode; `*entry` is what it was taken to be before, 0: nothing yet.
 bool is_position_of(const Codes& codes, uint32_t record, uint32_t position, uint32_t* entry) {
-  if (line_in(codes, record, position) != 0) {
+  if (find_position(codes, record, position) != nullptr) {
     return true;
   }
   const bool fits = *entry == 0 || *entry == position + 1;
@@ -82,6 +88,17 @@ uint32_t find_bytecode(const Codes& codes, uint64_t object, uint32_t header, uin
 // has one position only, which is_position_of() takes for the one where the function begins.
 bool is_bytecode(const Codes& codes, uint64_t object, uint32_t header) {
   return codes.bytecode_at(object + header) != Codes::kNone;
+}
+
+// Leaves of places that follow each other and are the same the first; returns how many are left.
+uint32_t without_repetitions(PositionLine* lines, uint32_t count) {
+  uint32_t used = 0;
+  for (uint32_t i = 0; i < count; ++i) {
+    if (used == 0 || lines[used - 1].position != lines[i].position || lines[used - 1].line != lines[i].line) {
+      lines[used++] = lines[i];
+    }
+  }
+  return used;
 }
 
 }  // namespace
@@ -187,20 +204,27 @@ uint32_t Inlining::add_frames(Codes* codes, uint32_t record, const TablePosition
   uint32_t last = 0;
   uint32_t position = at.position;
   for (int32_t call = at.call; call >= 0; call = calls_[call].parent) {
-    if (calls_[call].record != Codes::kNone) {
-      const uint32_t frame =
-          codes->add_inlined(calls_[call].record, line_in(*codes, calls_[call].record, position), last);
-      first = first == 0 ? frame : first;
-      last = frame;
-    }
+    const uint32_t of = calls_[call].record;
+    const uint32_t frame =
+        codes->add_inlined(of, of != Codes::kNone ? line_in(*codes, of, position) : 0, last);
+    first = first == 0 ? frame : first;
+    last = frame;
     position = calls_[call].position;
   }
   *line = line_in(*codes, record, position);
   return first;
 }
 
+// Functions that were compiled before V8 told us of code have no positions to check by.  Their tables are where those of
+// others were, and are taken with the list of calls only, whose functions are known.
 bool Inlining::add_lines(Codes* codes, uint32_t record, const Code& code, const TableForm& form,
                          uint8_t* scratch) {
+  uint32_t own_count = 0;
+  const bool has_own = codes->own_lines(record, &own_count) != nullptr && own_count != 0;
+  codes->set_lacks_inlined(record, !has_own);
+  if (!has_own && (!tables_.is_found() || !call_lists_.is_found())) {
+    return false;
+  }
   auto* const positions = reinterpret_cast<TablePosition*>(scratch);
   auto* const lines = reinterpret_cast<PositionLine*>(positions + kMaxPositions);
   uint8_t* const bytes = reinterpret_cast<uint8_t*>(lines + kMaxPositions);
@@ -215,13 +239,13 @@ bool Inlining::add_lines(Codes* codes, uint32_t record, const Code& code, const 
     uint32_t entry = 0;
     bool fits = count != 0;
     bool has_line = false;
-    for (uint32_t i = 0; i < count && fits; ++i) {
+    for (uint32_t i = 0; i < count && fits && has_own; ++i) {
       if (positions[i].call < 0) {
         fits = is_position_of(*codes, record, positions[i].position, &entry);
         has_line = has_line || entry != positions[i].position + 1;
       }
     }
-    return fits && has_line;
+    return fits && (has_line || !has_own);
   };
   if (!tables_.find_table(code.start, is_table)) {
     return false;
@@ -232,6 +256,14 @@ bool Inlining::add_lines(Codes* codes, uint32_t record, const Code& code, const 
   }
   const bool has_calls = max_call >= 0 && find_calls(*codes, code, form.bytecode_header, positions, count,
                                                      static_cast<uint32_t>(max_call));
+  if (!has_own && !has_calls) {
+    return false;
+  }
+  bool lacks = max_call >= 0 && !has_calls;
+  for (uint32_t i = 0; has_calls && i < calls_count_; ++i) {
+    lacks = lacks || calls_[i].record == Codes::kNone;
+  }
+  codes->set_lacks_inlined(record, lacks);
   for (uint32_t i = 0; i < count; ++i) {
     lines[i] = {positions[i].offset, 0, 0};
     if (positions[i].call < 0) {
@@ -245,8 +277,13 @@ bool Inlining::add_lines(Codes* codes, uint32_t record, const Code& code, const 
       lines[i].line = i != 0 ? lines[i - 1].line : 0;
     }
   }
-  codes->set_lines(record, lines, count);
+  codes->set_lines(record, lines, without_repetitions(lines, count));
   return true;
+}
+
+void Inlining::try_again() {
+  tables_.try_again();
+  call_lists_.try_again();
 }
 
 }  // namespace memprof::v8

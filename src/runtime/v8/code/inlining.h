@@ -8,7 +8,9 @@
 //     calls   1: leaf, at 77 in call 0           =>       mid   line of 77
 //             0: mid, at 30 in the function               f     line of 30
 // Where the tables are, depends on the version; what is taken for one must fit in full: every position of a
-// function must be one that its bytecode has, but for the one where the function begins.
+// function must be one that its bytecode has, but for the one where the function begins.  Of functions whose positions
+// V8 never told (they are older than the handler: Node's own of its snapshot) nothing is looked for; their tables
+// are read where those of others were found.
 //
 // Threads: one at a time.
 // Allocates: never; every read of V8's memory goes through the system.
@@ -45,6 +47,8 @@ class Inlining {
 
   // Enters the lines of the optimised code of a record.  false: its table was not found.
   bool add_lines(Codes* codes, uint32_t record, const Code& code, const TableForm& form, uint8_t* scratch);
+  // More functions are known now.
+  void try_again();
 
  private:
   static constexpr uint32_t kMaxCalls = 256;

@@ -142,6 +142,21 @@ TEST(ReportHeader, SaysWhatIsMissingOfTheRun) {
   EXPECT_THAT(header_of(b), HasSubstr("1,200 more processes of the run had no sample: each allocated too"));
 }
 
+TEST(ReportHeader, SaysWhatProcessesWithoutAProfileAllocated) {
+  Builder b(1000);
+  b.stack({b.at("f")}, 100, 5);
+  EXPECT_THAT(header_of(b), Not(HasSubstr("small process")));
+  b.profile().small_processes = 1;
+  b.profile().small_allocated_bytes = 1024;
+  EXPECT_THAT(header_of(b),
+              HasSubstr("1 small process of the run, which allocated 1.0 KiB, has no profile; memprof run "
+                        "--keep-all.\n"));
+  b.profile().small_processes = 1200;
+  EXPECT_THAT(
+      header_of(b),
+      HasSubstr("1,200 small processes of the run, which allocated 1.0 KiB, have no profile; memprof run "));
+}
+
 TEST(ReportHeader, SaysHowCompleteStacksAre) {
   Builder b;
   const uint32_t f = b.at("f");

@@ -126,8 +126,8 @@ struct Heap {
     before[30] = tagged(table);
     before[29] = tagged(deopt_data);
   }
+  Inlining inlining;
   bool add_lines() {
-    Inlining inlining;
     return inlining.add_lines(codes.get(), record, {start(), 400, record}, kOld, scratch.data());
   }
   // "leaf:21 mid:12 f:3", leaf first.
@@ -136,7 +136,8 @@ struct Heap {
     if (!codes->find(start() + offset, true, &found)) {
       return "";
     }
-    const auto text = [&](uint32_t name, uint32_t line) {
+    const auto text = [&](uint32_t name, uint32_t line) -> std::string {
+      if (name == Codes::kNone) return "?";
       const std::string_view whole = codes->name(name).substr(3);
       return std::string(whole.substr(0, whole.find(' '))) + ":" + std::to_string(line);
     };
@@ -216,6 +217,75 @@ TEST(Inlining, APositionWhereTheFunctionBeginsIsInNoBytecode) {
   positions.insert(positions.begin(), {1, 117, -1});
   heap.set_positions(positions);
   ASSERT_TRUE(heap.add_lines());
+  EXPECT_EQ("leaf:21 mid:12 f:3", heap.at(50));
+}
+
+// As those of Node's own scripts, of which V8 tells positions and nobody asks for lines.
+TEST(Inlining, PositionsWithoutLinesTellWhatWasInlined) {
+  Heap heap;
+  heap.add_function(0, "JS:~f /srv/a.js:1:1", {{0, 120, 0}, {4, 125, 0}, {9, 160, 0}});
+  ASSERT_TRUE(heap.add_lines());
+  EXPECT_EQ("f:0", heap.at(30));
+  EXPECT_EQ("leaf:21 mid:12 f:0", heap.at(50));
+}
+
+// A function that is older than V8's events has no positions: its table is taken where those of others were.
+TEST(Inlining, AFunctionWithoutPositionsIsReadWhereTheTablesOfOthersWere) {
+  Heap heap;
+  heap.record = heap.codes->add(CodeKind::kMachineCode, heap.start(), 400, "JS:*emit node:events:1:1");
+  EXPECT_FALSE(heap.add_lines()) << "nowhere yet";
+  Code lacking{};
+  ASSERT_TRUE(heap.codes->find_lacking(0, &lacking)) << "until more is known";
+  EXPECT_EQ(heap.record, lacking.record);
+  Heap other;
+  ASSERT_TRUE(other.add_lines());
+  ASSERT_TRUE(other.inlining.add_lines(heap.codes.get(), heap.record, {heap.start(), 400, heap.record}, kOld,
+                                       heap.scratch.data()));
+  EXPECT_EQ("leaf:21 mid:12 emit:0", heap.at(50));
+  EXPECT_EQ("emit:0", heap.at(30));
+  EXPECT_FALSE(heap.codes->find_lacking(0, &lacking));
+}
+
+TEST(Inlining, WithoutPositionsAndWithoutTheListOfCallsNothingIsTaken) {
+  Heap heap;
+  heap.record = heap.codes->add(CodeKind::kMachineCode, heap.start(), 400, "JS:*emit node:events:1:1");
+  heap.deopt_data[3] = 0;
+  Heap other;
+  ASSERT_TRUE(other.add_lines());
+  EXPECT_FALSE(other.inlining.add_lines(heap.codes.get(), heap.record, {heap.start(), 400, heap.record}, kOld,
+                                        heap.scratch.data()));
+  EXPECT_EQ("emit:0", heap.at(50));
+}
+
+// V8 tells of optimised code before it tells of what is inlined there.
+TEST(Inlining, WhatIsNotKnownYetIsAFrameWithoutANameUntilItIs) {
+  Heap heap;
+  alignas(8) uint64_t unheard_of[32] = {};
+  heap.function[1][3] = Heap::tagged(unheard_of);
+  ASSERT_TRUE(heap.add_lines());
+  EXPECT_EQ("mid:11 f:3", heap.at(42));
+  EXPECT_EQ("? mid:12 f:3", heap.at(50));
+  FoundCode found{};
+  ASSERT_TRUE(heap.codes->find(heap.start() + 50, true, &found));
+  EXPECT_TRUE(found.lacks_inlined);
+  heap.function[1][3] = Heap::tagged(heap.bytecode[2]);
+  Code lacking{};
+  ASSERT_TRUE(heap.codes->find_lacking(0, &lacking));
+  EXPECT_EQ(heap.start(), lacking.start);
+  ASSERT_TRUE(heap.add_lines());
+  EXPECT_EQ("leaf:21 mid:12 f:3", heap.at(50));
+  ASSERT_TRUE(heap.codes->find(heap.start() + 50, true, &found));
+  EXPECT_FALSE(found.lacks_inlined);
+}
+
+TEST(Inlining, GivenUpPlacesAreLookedForAgainWhenMoreIsKnown) {
+  Heap heap;
+  heap.before[30] = 0;
+  for (int i = 0; i < 40; ++i) EXPECT_FALSE(heap.add_lines());
+  heap.before[30] = Heap::tagged(heap.table);
+  EXPECT_FALSE(heap.add_lines());
+  heap.inlining.try_again();
+  EXPECT_TRUE(heap.add_lines());
   EXPECT_EQ("leaf:21 mid:12 f:3", heap.at(50));
 }
 

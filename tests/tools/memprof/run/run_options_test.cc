@@ -28,7 +28,9 @@ TEST(RunOptions, Defaults) {
   EXPECT_FALSE(options.force);
   EXPECT_FALSE(options.raw);
   EXPECT_TRUE(options.ask_servers);
+  EXPECT_FALSE(options.keep_all);
   EXPECT_THAT(options.command, ElementsAre("ls"));
+  EXPECT_TRUE(parse_run_options({"--keep-all", "ls"}).keep_all);
 }
 
 TEST(RunOptions, EveryOptionInEveryForm) {

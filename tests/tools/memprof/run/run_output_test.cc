@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "format/programs/command_line.h"
+
 namespace memprof::cli {
 namespace {
 
@@ -18,6 +20,10 @@ ProcessProfile process(uint64_t pid, uint64_t samples, double live_bytes, const 
   p.samples = samples;
   p.live_bytes = live_bytes;
   return p;
+}
+
+std::string command_line(const std::string& name, const std::string& title, const std::string& argument) {
+  return name + kCommandLineEnd + title + kCommandLineEnd + argument + kCommandLineEnd;
 }
 
 // Paths with the process ids that they are of, as "path=pid".
@@ -56,6 +62,19 @@ TEST(ChooseOutputs, AWrapperWithoutASampleGivesItsPathToTheLargest) {
   EXPECT_THAT(
       choose({process(10, 0, 0), process(11, 5, 100), process(12, 5, 200), process(13, 0, 0)}, "x.pb"),
       ElementsAre("x.pb=12", "x.11.pb=11"));
+}
+
+TEST(ChooseOutputs, WhoTakesAWrappersPlaceHasTheNameThatItWasStartedBy) {
+  ProcessProfile python = process(11, 5, 100, "python3.11");
+  const auto first = [&python](const std::string& line) {
+    python.command_line = line;
+    return choose({python, process(12, 5, 50, "python3.11")}, "%n.pb");
+  };
+  EXPECT_THAT(first(command_line("python3.11", "/usr/bin/python3", "x.py")),
+              ElementsAre("python3.pb=11", "python3.11.12.pb=12"));
+  EXPECT_THAT(first(command_line("python3.11", "my server", "")),
+              ElementsAre("python3.11.pb=11", "python3.11.12.pb=12"));
+  EXPECT_THAT(first(""), ElementsAre("python3.11.pb=11", "python3.11.12.pb=12"));
 }
 
 TEST(ChooseOutputs, WithoutAnySampleTheStartedProcessHasAFile) {

@@ -32,7 +32,6 @@ constexpr uint64_t kUntouchedBytes = 4 * kPage;
 constexpr uint64_t kRoomBytes =
     kUntouchedBytes + kFrameBytes + kFunctionBytes + CallProgram::kBytes + kCallBytes;
 static_assert(kRoomBytes <= kStackForCalls);
-constexpr uint64_t kRedZoneBytes = 128;
 // Lies at the lowest address of the room, which the next attach uses again.
 constexpr uint64_t kMark[2] = {0x6d656d70726f6672, 0x6f6f6d2062656c6f};
 // Functions expect the stack pointer as a call instruction leaves it.

@@ -11,7 +11,6 @@ namespace memprof::cli {
 namespace {
 
 constexpr uint64_t kPage = 4096;
-constexpr uint64_t kRedZoneBytes = 128;
 constexpr uint64_t kLowestBytes = uint64_t{64} << 10;  // left to the thread's signal handlers
 
 }  // namespace

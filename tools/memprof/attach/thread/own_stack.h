@@ -18,6 +18,9 @@
 
 namespace memprof::cli {
 
+// Below the stack pointer a function may write so far without moving it (x86-64; aarch64 has none).
+constexpr uint64_t kRedZoneBytes = 128;
+
 struct OwnStack {
   uint64_t begin = 0, end = 0;  // in whole pages; end is below the red zone
   uint64_t bytes() const { return end - begin; }

@@ -12,7 +12,7 @@
 namespace memprof::cli {
 namespace {
 
-constexpr uint64_t kEnoughNs = 1'000'000;
+constexpr uint64_t kRanNs = 1'000'000;
 constexpr int64_t kMaxNs = 100'000'000;
 constexpr timespec kPause{0, 200'000};
 
@@ -30,7 +30,7 @@ bool wait_for_running_threads(uint64_t process) {
   for (;;) {
     const auto has_left = [process](const Running& r) {
       return !state_of(process, r.thread).is_under_way() ||
-             used_ns(process, r.thread) >= r.used_before_ns + kEnoughNs;
+             used_ns(process, r.thread) >= r.used_before_ns + kRanNs;
     };
     running.erase(std::remove_if(running.begin(), running.end(), has_left), running.end());
     if (running.empty() || monotonic_ns() >= end) return running.empty();

@@ -10,6 +10,7 @@
 #include <map>
 #include <vector>
 
+#include "memprof/attach/thread/own_stack.h"
 #include "memprof/attach/thread/stop_moment.h"
 #include "memprof/attach/thread/thread_facts.h"
 #include "memprof/console/failure.h"
@@ -26,7 +27,6 @@ constexpr Patience kFirst{40, 500'000'000, 50'000'000};
 constexpr Patience kOther{10, 100'000'000, 30'000'000};
 constexpr size_t kMaxOthers = 16;
 constexpr size_t kStackBytes = size_t{256} << 10;
-constexpr uint64_t kRedZoneBytes = 128;
 
 [[noreturn]] void fail(const Target& target, const std::string& why) {
   throw Failure("attach: " + target.shown + " " + why, kRefused);

@@ -11,7 +11,7 @@
 namespace memprof::cli {
 namespace {
 
-constexpr size_t kMaxKept = 4096;
+constexpr size_t kMaxPrograms = 4096;
 
 UnseenProcess process_with(const RunTally::Process& of) {
   UnseenProcess process;
@@ -58,7 +58,7 @@ void ExecutedPrograms::look() {
     for (auto at = of_process(of.id).first; at != of_process(of.id).second;) {
       at = RunTally::is_same(in_tally(at->second), of) ? found_.erase(at) : std::next(at);
     }
-    if (found_.size() >= kMaxKept) continue;
+    if (found_.size() >= kMaxPrograms) continue;
     UnseenProcess process = process_with(of);
     process.seen_ns = when;
     process.program = path;

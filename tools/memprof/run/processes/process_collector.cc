@@ -252,6 +252,8 @@ void ProcessCollector::add(const std::shared_ptr<LeftProfile>& left, ProcessProf
   process.peak_bytes = left->total(profile::Metric::kPeakSpace);
   process.live_bytes = left->total(profile::Metric::kInuseSpace);
   process.allocated_bytes = left->total(profile::Metric::kAllocSpace);
+  process.own_max_resident_bytes = profile.max_resident_bytes;
+  process.bypassing_libraries = profile.bypassing_libraries;
   process.profile = left;
   collected_.processes.push_back(std::move(process));
 }

@@ -46,7 +46,9 @@ struct ProcessProfile {
   double live_bytes = 0;
   double allocated_bytes = 0;
   uint64_t max_resident_bytes = 0;  // as the system counted it; 0: what the profile says is all that is known
-  bool still_runs = false;          // it outlived the run
+  uint64_t own_max_resident_bytes = 0;  // as the profile has it; 0: not known
+  uint64_t bypassing_libraries = 0;
+  bool still_runs = false;  // it outlived the run
   // What `path` has: of the process that was collected last, which mostly is the only one, so that it is read once.  Who
   // needs it takes it.
   std::shared_ptr<LeftProfile> profile;

@@ -27,7 +27,7 @@ namespace {
 constexpr unsigned kMaxDepth = 256;  // of a chain of parents that may change while we follow it
 // A program that is being executed has no environment and no library for a moment.
 constexpr unsigned kLooksAtBeginning = 4;
-constexpr size_t kMaxKept = 4096;
+constexpr size_t kMaxGone = 4096;
 // Processes of the run are visited at so many looks after they executed a program, and then so many at each, in turn.
 constexpr unsigned kVisitsOfYoung = 8;
 constexpr size_t kVisitsInTurn = 8;
@@ -183,7 +183,7 @@ void UnseenProcesses::visit_young_and_some() {
 
 void UnseenProcesses::keep(const Known& known) {
   if (known.verdict != Verdict::kUnseen) return;
-  if (gone_.size() < kMaxKept) {
+  if (gone_.size() < kMaxGone) {
     gone_.push_back(known.unseen);
   } else {
     ++more_;

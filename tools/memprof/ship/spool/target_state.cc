@@ -11,7 +11,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr int kVersion = 1;
+constexpr int kTargetVersion = 1;
 
 // The counts by the names that the file has.
 template <typename Counts, typename Each>
@@ -39,7 +39,7 @@ TargetState::TargetState(const std::string& path, const std::string& name, uint6
   }
   try {
     const Json state = Json::parse(text);
-    if (state.at("version").get<int>() != kVersion) {
+    if (state.at("version").get<int>() != kTargetVersion) {
       throw Failure(path + ": is of another version of memprof; give another folder with --spool");
     }
     done_ = state.at("done").get<uint64_t>();
@@ -68,7 +68,7 @@ void TargetState::finish(uint64_t sequence) {
 }
 
 void TargetState::save() {
-  Json state = {{"version", kVersion}, {"target", name_}, {"done", done_}, {"attempting", attempting_}};
+  Json state = {{"version", kTargetVersion}, {"target", name_}, {"done", done_}, {"attempting", attempting_}};
   for_each(counts, [&](const char* key, const auto& value) { state[key] = value; });
   // In place, where there was room for it when the file was made.
   static_cast<void>(file_.write(state.dump(-1, ' ', false, Json::error_handler_t::replace)));
