@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // One step of a walk by rules, for the processor that this is compiled for: Position, leave_common_frames,
-// leave_frame, knows_stack_pointer, read_signal_frame, is_bare_trampoline.
+// leave_frame, knows_stack_pointer, read_signal_frame, is_bare_trampoline, kHasWalkMemory.
 #pragma once
 
 #include <cstdint>

@@ -20,6 +20,13 @@
 
 namespace memprof::unwind {
 
+class WalkMemory;
+
+// Frame records say where the next one is, so that there is little to remember.
+inline constexpr bool kHasWalkMemory = false;
+inline void leave_common_frames(WalkMemory* /*memory*/, const StackMemory& /*stack*/, Position* /*at*/,
+                                Frames* /*out*/) {}
+
 // The way of nearly every frame, as tight as it gets: it is left from sp or x29 by a rule that is in the
 // cache, x29 and x30 were saved as a pair, and the stack is known that far.  Stops at the first frame that is
 // otherwise; whatever is wrong with that one is found out by the caller.

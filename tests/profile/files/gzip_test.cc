@@ -90,6 +90,29 @@ TEST(Gzip, pieces_become_the_same_bytes) {
   }
 }
 
+// Of 40 MiB, the first 16 are packed more thoroughly than the others.
+TEST(Gzip, pieces_of_large_data_become_the_same_bytes) {
+  const std::string row = random_text(size_t{1} << 16);
+  std::string text;
+  while (text.size() < size_t{40} << 20) {
+    text += row;
+    text += std::to_string(text.size());
+  }
+  const std::string packed = gzip(text);
+  EXPECT_LT(packed.size(), text.size() / 2);
+  EXPECT_TRUE(gunzip(packed, "x", kPlenty) == text);
+  for (const size_t piece : {size_t{16} << 20, (size_t{1} << 20) + 1, size_t{50000}}) {
+    std::string in_pieces;
+    GzipPacker packer(sink_to(in_pieces));
+    const Sink sink = packer.sink();
+    for (size_t at = 0; at < text.size(); at += piece) {
+      ASSERT_TRUE(sink.write(sink.context, text.data() + at, std::min(piece, text.size() - at)));
+    }
+    EXPECT_TRUE(packer.finish());
+    EXPECT_TRUE(in_pieces == packed) << piece;
+  }
+}
+
 TEST(Gzip, a_sink_that_refuses_ends_it) {
   const std::string text = random_text(size_t{4} << 20);
   GzipPacker packer({[](void*, const void*, size_t) { return false; }, nullptr});

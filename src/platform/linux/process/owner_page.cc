@@ -12,6 +12,7 @@
 #include "platform/process.h"
 #include "unwind/tables/registered.h"
 #include "unwind/tables/rule_cache.h"
+#include "unwind/walk/walk_memory.h"
 
 #ifndef MADV_WIPEONFORK
 #define MADV_WIPEONFORK 18
@@ -38,6 +39,7 @@ void reset_in_child() {
   unwind::g_rule_cache.reset_in_child();
   unwind::g_registered_tables.reset_in_child();
   FrameRoom::reset_in_child();
+  unwind::WalkMemory::reset_in_child();
   runtimes::reset_in_child();
   reset_dumps_in_child();
 }
