@@ -99,9 +99,8 @@ bool walk_shallow(const platform::Entry& entry, Pending* p) {
   const uint32_t max_depth = max_frames(room, entry);
   uint64_t* const frames = MEMPROF_FRAMES_OF(room, max_depth, p);
   walk_stack(entry, frames, max_depth, p);
-  if (p->walk.depth > Pending::kMaxKept) {
-    p->room = room.ticket();
-  } else if (frames != p->kept) {
+  p->room = room.ticket();
+  if (p->walk.depth <= Pending::kMaxKept && frames != p->kept) {
     memcpy(p->kept, frames, p->walk.depth * sizeof(uint64_t));
   }
 }
@@ -110,15 +109,11 @@ bool walk_shallow(const platform::Entry& entry, Pending* p) {
 bool enter_frames(const uint64_t* frames, Pending* p) {
   bool is_new = false;
   uint32_t unknown = 0;
-  if (p->stack != StackTable::kNone) {
-    g_stacks.release(p->stack);  // of the walk before
-  }
+  if (p->stack != StackTable::kNone) g_stacks.release(p->stack);  // of the walk before
   p->stack = g_stacks.intern(p->key, frames, p->walk.depth, p->walk.reason, &is_new, p->heap, &unknown);
   // Those of the callers that are known were noted when they became known, as all frames of a known stack were.
   const bool replaced = unknown != 0 && g_modules.note(frames, unknown);
-  if (is_new) {
-    g_sweep.step();
-  }
+  if (is_new) g_sweep.step();
   return replaced;
 }
 
@@ -126,15 +121,10 @@ bool enter_frames(const uint64_t* frames, Pending* p) {
 // since, and once more where the walk went by what was remembered of a module that is gone.
 [[gnu::noinline]] void enter_stack(const platform::Entry& entry, Pending* p) {
   {
-    const bool is_kept = p->walk.depth <= Pending::kMaxKept;
-    const FrameRoom written(is_kept ? FrameRoom::Ticket{0, 0} : p->room);
-    const uint64_t* const frames = is_kept ? p->kept : written.frames();
-    if (frames != nullptr) {
-      if (!enter_frames(frames, p)) {
-        return;
-      }
-      platform::forget_code();
-    }
+    const FrameRoom written(p->room);
+    const uint64_t* const frames = p->walk.depth <= Pending::kMaxKept ? p->kept : written.frames();
+    if (frames != nullptr && !enter_frames(frames, p)) return;
+    if (frames != nullptr) platform::forget_code();
   }
   const FrameRoom room;
   const uint32_t max_depth = max_frames(room, entry);
