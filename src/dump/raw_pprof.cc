@@ -143,22 +143,23 @@ class RawPprofWriter {
       if (depth == FrameTable::kNoRoom) {
         return false;
       }
+      samples.set_stack(frames_.ids(), depth);
       samples.set_heap(*heap_of(stack) != '\0' ? first_heap + stack.heap : schema::kEmpty);
       if (stack.allocated.samples != 0 || (profile_.has_resident && stack.resident_bytes > 0)) {
-        samples.running_totals(frames_.ids(), depth, stack.allocated.weight_count,
-                               stack.allocated.weight_bytes, stack.peak.weight_count, stack.peak.weight_bytes,
-                               stack.resident_count, stack.resident_bytes);
+        samples.running_totals(stack.allocated.weight_count, stack.allocated.weight_bytes,
+                               stack.peak.weight_count, stack.peak.weight_bytes, stack.resident_count,
+                               stack.resident_bytes);
       }
       if (is_mapped) {
-        samples.mapped(frames_.ids(), depth, stack.mapped);
+        samples.mapped(stack.mapped);
       }
       if (stack.js_bytes != 0) {
-        samples.js(frames_.ids(), depth, stack.js_bytes);
+        samples.js(stack.js_bytes);
       }
       for (size_t k = first_live; k < live; ++k) {
         const RawLive& group = profile_.live[k];
-        samples.live(frames_.ids(), depth, group.size_bytes, group.rate_bytes, group.samples,
-                     group.weight_count, group.weight_bytes);
+        samples.live(group.size_bytes, group.rate_bytes, group.samples, group.weight_count,
+                     group.weight_bytes);
       }
     }
     return live == profile_.live_count;  // else it was not ordered by stack

@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <utility>
 
 namespace memprof {
 
@@ -29,17 +30,25 @@ class Fnv1a {
   }
   uint64_t value() const { return hash_; }
 
-  // One word more of each row.  The multiplications of a row wait for each other, those of several rows do not.
+  // One word more of each row.  The multiplications of a row wait for each other, those of several rows do not: so they
+  // are written out, and the hashes stay in registers.
   template <size_t kRows>
   static void add_words(Fnv1a (&rows)[kRows], const uint64_t (&words)[kRows]) {
-    for (int shift = 0; shift < 64; shift += 8) {
-      for (size_t row = 0; row < kRows; ++row) {
-        rows[row].byte(words[row] >> shift);
-      }
-    }
+    add_words(rows, words, std::make_index_sequence<sizeof(uint64_t)>(), std::make_index_sequence<kRows>());
   }
 
  private:
+  template <size_t... kBytes, size_t kRows, typename Rows>
+  [[gnu::always_inline]] static void add_words(Fnv1a (&rows)[kRows], const uint64_t (&words)[kRows],
+                                               std::index_sequence<kBytes...> /*bytes*/, Rows each) {
+    (add_bytes<8 * kBytes>(rows, words, each), ...);
+  }
+  template <size_t kShift, size_t kRows, size_t... kEach>
+  [[gnu::always_inline]] static void add_bytes(Fnv1a (&rows)[kRows], const uint64_t (&words)[kRows],
+                                               std::index_sequence<kEach...> /*each*/) {
+    (rows[kEach].byte(words[kEach] >> kShift), ...);
+  }
+
   uint64_t hash_ = 0xcbf29ce484222325u;
 };
 

@@ -4,7 +4,9 @@
 // Model: rooms for the whole process, one of which a walk takes for as long as it needs its frames.  A thread
 // looks first at the one it most likely had before, whose memory is warm.
 //
-// Threads: any number; a room is taken by an atomic exchange (acquire) and given back (release).
+// What is in a room stays there until somebody takes it: who remembers its ticket can take it again as it was.
+//
+// Threads: any number; a room is taken by a compare-exchange (acquire) and given back (release).
 // Signals: a handler takes another one.
 // fork: a child gives back those that other threads had in the parent.
 // Allocates: never (256 KiB of zero pages, resident where touched).
@@ -20,7 +22,15 @@ namespace memprof {
 
 class FrameRoom {
  public:
+  // Which room, and how often it was taken; all zeros: none.
+  struct Ticket {
+    uint32_t room;
+    uint32_t state;
+  };
+
   FrameRoom() : room_(take()) {}
+  // The one that the ticket is of, with the frames that were written to it; if somebody had it since, none.
+  explicit FrameRoom(const Ticket& ticket) : room_(take(ticket)) {}
   ~FrameRoom();
   FrameRoom(const FrameRoom&) = delete;
   FrameRoom& operator=(const FrameRoom&) = delete;
@@ -31,14 +41,19 @@ class FrameRoom {
   // kMaxDepth of them, or nullptr.
   uint64_t* frames() const { return room_ != nullptr ? room_->frames : nullptr; }
 
+  // To take it again, after it was given back.
+  Ticket ticket() const;
+
  private:
   struct alignas(64) Room {
-    std::atomic<bool> is_taken;
+    std::atomic<uint32_t> state;  // odd: it is taken; one more each time that it is taken or given back
     uint64_t frames[kMaxDepth];
   };
   static constexpr uint32_t kRooms = 32;
   static Room all_rooms[kRooms];
+  static bool take(Room* room, uint32_t state);
   static Room* take();
+  static Room* take(const Ticket& ticket);
 
   Room* const room_;
 };

@@ -99,34 +99,32 @@ bool walk_shallow(const platform::Entry& entry, Pending* p) {
   const uint32_t max_depth = max_frames(room, entry);
   uint64_t* const frames = MEMPROF_FRAMES_OF(room, max_depth, p);
   walk_stack(entry, frames, max_depth, p);
+  p->room = room.ticket();
   if (p->walk.depth <= Pending::kMaxKept && frames != p->kept) {
     memcpy(p->kept, frames, p->walk.depth * sizeof(uint64_t));
   }
 }
 
-// true: it was new, and is to be walked again.
+// true: it is to be walked again.
 bool enter_frames(const uint64_t* frames, Pending* p) {
   bool is_new = false;
-  if (p->stack != StackTable::kNone) {
-    g_stacks.release(p->stack);  // of the walk before
-  }
-  p->stack = g_stacks.intern(p->key, frames, p->walk.depth, p->walk.reason, &is_new, p->heap);
-  if (!is_new) {
-    return false;
-  }
-  const bool replaced = g_modules.note(frames, p->walk.depth);
-  g_sweep.step();
+  uint32_t unknown = 0;
+  if (p->stack != StackTable::kNone) g_stacks.release(p->stack);  // of the walk before
+  p->stack = g_stacks.intern(p->key, frames, p->walk.depth, p->walk.reason, &is_new, p->heap, &unknown);
+  // Those of the callers that are known were noted when they became known, as all frames of a known stack were.
+  const bool replaced = unknown != 0 && g_modules.note(frames, unknown);
+  if (is_new) g_sweep.step();
   return replaced;
 }
 
-// Finds or makes the stack's entry.  Walks anew where the frames were too many to be kept, and once more
-// where the walk went by what was remembered of a module that is gone.
+// Finds or makes the stack's entry.  Walks anew where the frames were too many to be kept and somebody had their room
+// since, and once more where the walk went by what was remembered of a module that is gone.
 [[gnu::noinline]] void enter_stack(const platform::Entry& entry, Pending* p) {
-  if (p->walk.depth <= Pending::kMaxKept) {
-    if (!enter_frames(p->kept, p)) {
-      return;
-    }
-    platform::forget_code();
+  {
+    const FrameRoom written(p->room);
+    const uint64_t* const frames = p->walk.depth <= Pending::kMaxKept ? p->kept : written.frames();
+    if (frames != nullptr && !enter_frames(frames, p)) return;
+    if (frames != nullptr) platform::forget_code();
   }
   const FrameRoom room;
   const uint32_t max_depth = max_frames(room, entry);
@@ -190,6 +188,7 @@ bool begin_allocation(const platform::Entry& entry, Pending* pending, uint32_t h
 // Asks memory for what end_allocation will look up, and that is all.  A function of its own: its frames are
 // gone when the real malloc is called.
 [[gnu::noinline]] void find_stack(const platform::Entry& entry, Pending* p) {
+  p->room = {0, 0};
   if (!walk_shallow(entry, p)) {
     walk_deep(entry, p);
   }

@@ -14,6 +14,7 @@
 
 #include <cstdint>
 
+#include "core/engine/frame_rooms.h"
 #include "core/rates/budget.h"
 #include "core/tables/heap_map.h"
 #include "core/tables/stack_table.h"
@@ -36,7 +37,8 @@ struct Pending {
   StackKey key;
   uint32_t stack;
   uint32_t heap;
-  uint64_t* kept;  // the frames, if they are no more than that; the caller's
+  uint64_t* kept;          // the frames, if they are no more than that; the caller's
+  FrameRoom::Ticket room;  // where they were written, if they are more
 };
 
 // After a sampling event.  `heap`: core/tables/heap_names.h; 0: malloc's, or one without a name.  true: the stack is

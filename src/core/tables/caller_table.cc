@@ -79,10 +79,10 @@ bool CallerTable::hold(uint32_t id, uint64_t hash, const Frames& frames) const {
   return false;
 }
 
-uint32_t CallerTable::hold(const uint64_t* frames, uint32_t depth, uint32_t* own) const {
+uint32_t CallerTable::hold(const uint64_t* frames, uint32_t depth, uint32_t* own, uint32_t* unknown) const {
   const uint32_t pieces = pieces_of(depth);
   const uint64_t* const end = frames + depth;
-  *own = depth;
+  *own = *unknown = depth;
   if (pieces == 0) {
     return 0;
   }
@@ -107,7 +107,7 @@ uint32_t CallerTable::hold(const uint64_t* frames, uint32_t depth, uint32_t* own
   }
   known = held != 0 ? known : 0;
   hash = held != 0 ? hashes[known % kKeptHashes] : 0;
-  *own = depth - known * kPieceFrames;
+  *own = *unknown = depth - known * kPieceFrames;
   for (uint32_t i = known + 1; i <= pieces; ++i) {
     const uint64_t* const at = end - i * kPieceFrames;
     hash = hash_of(at, hash);

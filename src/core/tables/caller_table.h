@@ -50,8 +50,9 @@ class CallerTable {
   CallerTable() = default;
   explicit CallerTable(const Arena& arena);
 
-  // The piece of all frames but the innermost, of which *own are left to the caller, who gets a use of it.
-  uint32_t hold(const uint64_t* frames, uint32_t depth, uint32_t* own) const;
+  // The piece of all frames but the innermost, of which *own are left to the caller, who gets a use of it.  The
+  // innermost *unknown are in no piece that was there before.
+  uint32_t hold(const uint64_t* frames, uint32_t depth, uint32_t* own, uint32_t* unknown) const;
   // 0 is allowed.
   void release(uint32_t id) const {
     if (id != 0) {

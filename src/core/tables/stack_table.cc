@@ -75,7 +75,11 @@ uint32_t StackTable::make(const Content& content) {
     return make_with_callers(content);
   }
   Content shared = content;
-  shared.callers = callers_.hold(content.frames, content.depth, &shared.own);
+  uint32_t unknown = 0;
+  shared.callers = callers_.hold(content.frames, content.depth, &shared.own, &unknown);
+  if (content.unknown != nullptr && *content.unknown < unknown) {
+    *content.unknown = unknown;  // what was tried before made some of these known
+  }
   const uint32_t id = make_with_callers(shared);
   if (id == kNone) {
     callers_.release(shared.callers);
@@ -194,9 +198,19 @@ uint32_t StackTable::intern(const Content& content, bool* is_new) {
 }
 
 uint32_t StackTable::intern(const StackKey& key, const uint64_t* frames, uint32_t depth, platform::Walk walk,
-                            bool* is_new, uint32_t heap) {
-  const uint32_t id = intern({key, frames, depth, walk, heap, StackKind::kWhole}, is_new);
-  return id != kNone ? id : intern_shorter(frames, depth, walk, heap, is_new);
+                            bool* is_new, uint32_t heap, uint32_t* unknown) {
+  Content content{key, frames, depth, walk, heap, StackKind::kWhole};
+  content.own = depth;
+  content.unknown = unknown;
+  const uint32_t id = intern(content, is_new);
+  if (id != kNone) {
+    return id;
+  }
+  const uint32_t shorter = intern_shorter(frames, depth, walk, heap, is_new);
+  if (unknown != nullptr && *is_new) {
+    *unknown = depth;
+  }
+  return shorter;
 }
 
 // acquire: who wrote the entry opened it after that.

@@ -158,9 +158,11 @@ class StackTable {
   void set_sweep(TableSweep* sweep) { sweep_ = sweep; }
 
   // Finds or enters a stack; the caller holds a use of it.  Where there is no room, and none can be made, of a
-  // shorter one in its place.  *is_new becomes true when this call entered it.
+  // shorter one in its place.  *is_new becomes true when this call entered it.  `unknown`: so many of the frames, from
+  // the leaf on, were in nothing that was known before this call; also where it is not new, because another thread was
+  // faster.
   uint32_t intern(const StackKey& key, const uint64_t* frames, uint32_t depth, platform::Walk walk,
-                  bool* is_new, uint32_t heap = 0);
+                  bool* is_new, uint32_t heap = 0, uint32_t* unknown = nullptr);
   uint32_t intern(const uint64_t* frames, uint32_t depth, platform::Walk walk, bool* is_new,
                   uint32_t heap = 0) {
     return intern(stack_key(frames, depth, walk, heap), frames, depth, walk, is_new, heap);
@@ -237,6 +239,7 @@ class StackTable {
     StackKind kind;
     uint32_t own = depth;  // of its frames; the others are in `callers`
     uint32_t callers = 0;  // of which the entry gets the use
+    uint32_t* unknown = nullptr;
   };
   bool is(uint32_t id, const StackKey& key) const {
     return entries_[id].hash.load(std::memory_order_relaxed) == key.hash &&

@@ -27,6 +27,11 @@ inline size_t varint_bytes(uint64_t value) {
   return bytes;
 }
 
+// The same of an id of 32 bits, without a loop.
+inline size_t varint_bytes_of_id(uint32_t id) {
+  return size_t{1} + (id >= 1u << 7) + (id >= 1u << 14) + (id >= 1u << 21) + (id >= 1u << 28);
+}
+
 // Writes at most kMaxVarintBytes and returns how many.
 inline size_t put_varint(uint8_t* to, uint64_t value) {
   size_t bytes = 0;
@@ -75,6 +80,21 @@ class Message {
       size_ += put_varint(memory_ + size_, value);
     }
   }
+
+  // Varints one after the other, which take so many bytes.
+  void ids(const uint32_t* ids, size_t count, size_t bytes) {
+    if (!reserve(bytes)) {
+      return;
+    }
+    uint8_t* to = memory_ + size_;
+    for (size_t i = 0; i < count; ++i) {
+      to += put_varint(to, ids[i]);
+    }
+    size_ += bytes;
+  }
+
+  // Takes back what was appended behind the first `size` bytes.
+  void cut(size_t size) { size_ = size < size_ ? size : size_; }
 
   void raw(const void* data, size_t size) {
     if (size != 0 && reserve(size)) {

@@ -41,19 +41,19 @@ constexpr size_t max_sample_bytes(size_t depth) {
   return 5 * depth + 192;
 }
 
-inline void sample_values(wire::Message& message, const uint32_t* location_ids, size_t depth,
-                          const int64_t* values, size_t value_count) {
+inline void sample_locations(wire::Message& message, const uint32_t* location_ids, size_t depth) {
   size_t bytes = 0;
   for (size_t i = 0; i < depth; ++i) {
-    bytes += wire::varint_bytes(location_ids[i]);
+    bytes += wire::varint_bytes_of_id(location_ids[i]);
   }
   if (depth != 0) {
     message.begin_bytes(schema::sample_field::kLocationId, bytes);
-    for (size_t i = 0; i < depth; ++i) {
-      message.varint(location_ids[i]);
-    }
+    message.ids(location_ids, depth, bytes);
   }
-  bytes = 0;
+}
+
+inline void sample_numbers(wire::Message& message, const int64_t* values, size_t value_count) {
+  size_t bytes = 0;
   for (size_t i = 0; i < value_count; ++i) {
     bytes += wire::varint_bytes(static_cast<uint64_t>(values[i]));
   }
@@ -61,6 +61,12 @@ inline void sample_values(wire::Message& message, const uint32_t* location_ids, 
   for (size_t i = 0; i < value_count; ++i) {
     message.varint(static_cast<uint64_t>(values[i]));
   }
+}
+
+inline void sample_values(wire::Message& message, const uint32_t* location_ids, size_t depth,
+                          const int64_t* values, size_t value_count) {
+  sample_locations(message, location_ids, depth);
+  sample_numbers(message, values, value_count);
 }
 
 inline void sample_label(wire::Message& message, uint32_t key, uint64_t number, uint32_t unit) {
@@ -104,25 +110,30 @@ class SampleWriter {
   // Likewise of the process.
   void set_process(uint32_t name) { process_ = name; }
 
+  // The locations of the stack that the next samples are of: they are encoded once.
+  void set_stack(const uint32_t* location_ids, size_t depth) {
+    message_.clear();
+    sample_locations(message_, location_ids, depth);
+    locations_bytes_ = message_.size();
+  }
+
   // What the stack allocated, what of it was live at the peak, and what of it lives and is in memory.
-  void running_totals(const uint32_t* location_ids, size_t depth, double blocks, double bytes,
-                      double peak_blocks, double peak_bytes, double resident_blocks = 0,
-                      double resident_bytes = 0) {
+  void running_totals(double blocks, double bytes, double peak_blocks, double peak_bytes,
+                      double resident_blocks = 0, double resident_bytes = 0) {
     int64_t values[kMaxValues] = {alloc_objects_.round(blocks),     alloc_space_.round(bytes),    0, 0,
                                   peak_objects_.round(peak_blocks), peak_space_.round(peak_bytes)};
     if (has_resident_) {
       values[first_resident_] = resident_objects_.round(resident_blocks);
       values[first_resident_ + 1] = resident_space_.round(resident_bytes);
     }
-    begin(location_ids, depth, values);
+    begin(values);
     output_.message_field(schema::profile_field::kSample, message_);
   }
 
   // Live blocks of one size and rate.
-  void live(const uint32_t* location_ids, size_t depth, uint64_t size_bytes, uint64_t rate_bytes,
-            uint64_t samples, double blocks, double bytes) {
+  void live(uint64_t size_bytes, uint64_t rate_bytes, uint64_t samples, double blocks, double bytes) {
     const int64_t values[kMaxValues] = {0, 0, inuse_objects_.round(blocks), inuse_space_.round(bytes)};
-    begin(location_ids, depth, values);
+    begin(values);
     sample_label(message_, schema::kBytes, size_bytes, schema::kBytes);
     if (rate_bytes != period_) {
       sample_label(message_, schema::kRate, rate_bytes, schema::kBytes);
@@ -134,20 +145,20 @@ class SampleWriter {
   }
 
   // What the stack mapped, and what of it is resident.
-  void mapped(const uint32_t* location_ids, size_t depth, const int64_t (&mapped)[schema::kMappedCount]) {
+  void mapped(const int64_t (&mapped)[schema::kMappedCount]) {
     int64_t values[kMaxValues] = {};
     for (size_t i = 0; i < mapped_count_; ++i) {
       values[first_mapped_ + i] = mapped[i];
     }
-    begin(location_ids, depth, values);
+    begin(values);
     output_.message_field(schema::profile_field::kSample, message_);
   }
 
   // What the stack's functions hold in the runtime's own heap: the last of the sample types.
-  void js(const uint32_t* location_ids, size_t depth, int64_t bytes) {
+  void js(int64_t bytes) {
     int64_t values[kMaxValues] = {};
     values[value_count_ - 1] = bytes;
-    begin(location_ids, depth, values);
+    begin(values);
     output_.message_field(schema::profile_field::kSample, message_);
   }
 
@@ -155,9 +166,9 @@ class SampleWriter {
   static constexpr size_t kMaxValues =
       schema::kValueCount + schema::kMappedCount + schema::kResidentCount + 1;
 
-  void begin(const uint32_t* location_ids, size_t depth, const int64_t (&values)[kMaxValues]) {
-    message_.clear();
-    sample_values(message_, location_ids, depth, values, value_count_);
+  void begin(const int64_t (&values)[kMaxValues]) {
+    message_.cut(locations_bytes_);
+    sample_numbers(message_, values, value_count_);
     if (heap_ != 0) {
       sample_text_label(message_, schema::kHeap, heap_);
     }
@@ -174,6 +185,7 @@ class SampleWriter {
   size_t mapped_count_;
   size_t first_resident_;
   bool has_resident_;
+  size_t locations_bytes_ = 0;  // that the message begins with
   uint32_t heap_ = 0;
   uint32_t process_ = 0;
   CarriedRounding alloc_objects_, alloc_space_, inuse_objects_, inuse_space_, peak_objects_, peak_space_;

@@ -9,6 +9,7 @@
 #include "core/sampling/sampler.h"
 #include "unwind/tables/registered.h"
 #include "unwind/tables/rule_cache.h"
+#include "unwind/walk/walk_memory.h"
 
 namespace memprof::platform {
 
@@ -39,6 +40,7 @@ void reset_engine_in_child(void (*of_system)()) {
   unwind::g_rule_cache.reset_in_child();
   unwind::g_registered_tables.reset_in_child();
   FrameRoom::reset_in_child();
+  unwind::WalkMemory::reset_in_child();
   runtimes::reset_in_child();
   reset_dumps_in_child();
 }

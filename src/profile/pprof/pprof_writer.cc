@@ -243,6 +243,7 @@ class Writer {
         write_parts(stack);
         continue;
       }
+      samples.set_stack(ids_.data(), ids_.size());
       samples.set_heap(stack.heap.empty() ? schema::kEmpty : string(stack.heap));
       samples.set_process(stack.process.empty() ? schema::kEmpty : string(stack.process));
       const bool is_mapped =
@@ -252,25 +253,24 @@ class Writer {
         for (size_t i = 0; i < schema::kMappedCount; ++i) {
           mapped[i] = to_integer(stack.values[metric_index(Metric::kMappedObjects) + i]);
         }
-        samples.mapped(ids_.data(), ids_.size(), mapped);
+        samples.mapped(mapped);
       }
       const bool is_js = has_js_values(stack.values) && has_metric_[metric_index(Metric::kJsSpace)];
       if (is_js) {
-        samples.js(ids_.data(), ids_.size(), to_integer(stack.values[metric_index(Metric::kJsSpace)]));
+        samples.js(to_integer(stack.values[metric_index(Metric::kJsSpace)]));
       }
       const double resident_bytes = stack.values[metric_index(Metric::kResidentSpace)];
       const bool is_resident = resident_bytes != 0 && has_metric_[metric_index(Metric::kResidentSpace)];
       const bool has_totals = stack.allocated.samples != 0 || stack.peak.samples != 0 || is_resident;
       if (has_totals || (stack.live.empty() && !is_mapped && !is_js)) {
-        samples.running_totals(ids_.data(), ids_.size(), stack.allocated.weight_count,
-                               stack.allocated.weight_bytes, stack.peak.weight_count, stack.peak.weight_bytes,
+        samples.running_totals(stack.allocated.weight_count, stack.allocated.weight_bytes,
+                               stack.peak.weight_count, stack.peak.weight_bytes,
                                stack.values[metric_index(Metric::kResidentObjects)], resident_bytes);
       }
       for (const LiveGroup& group : live.shared.empty() ? stack.live : live.shared[at]) {
         const double blocks =
             static_cast<double>(group.samples) / sampling_probability(group.size_bytes, group.rate_bytes);
-        samples.live(ids_.data(), ids_.size(), group.size_bytes, group.rate_bytes, group.samples,
-                     blocks + live.blocks_each,
+        samples.live(group.size_bytes, group.rate_bytes, group.samples, blocks + live.blocks_each,
                      blocks * static_cast<double>(group.size_bytes) + live.bytes_each);
       }
     }

@@ -3,7 +3,6 @@
 
 #include <atomic>
 #include <cstring>
-#include <initializer_list>
 
 #include "core/engine/profiler.h"
 #include "format/runtime_frame.h"
@@ -26,9 +25,9 @@ bool read_identity(const Layout& l, uint64_t object, Identity* id) {
          Memory::read(object + l.code_first_line, &id->first_line);
 }
 
-// Its other place.
-CodeSlot* neighbour(CodeSlot* slot) {
-  return &g_code_slots[(slot - g_code_slots) ^ 1];
+// Of its places, the one that is looked at after `i` others.
+CodeSlot* place(CodeSlot* first, uint32_t i) {
+  return &g_code_slots[static_cast<uint32_t>(first - g_code_slots) ^ i];
 }
 
 struct Text {
@@ -129,16 +128,17 @@ bool read_facts(const Interpreter& interpreter, const Layout& l, const Identity&
 
 }  // namespace
 
-CodeSlot g_code_slots[1u << kCodeSlotBits];
+alignas(64) CodeSlot g_code_slots[1u << kCodeSlotBits];
 
 template <typename Memory>
 CodeWord find_code_slowly(const Interpreter& interpreter, const Layout& layout, uint64_t object,
                           CodeCache cache) {
   const uint64_t key = object ^ cache.salt;
   CodeSlot* const first = code_slot(object);
-  CodeSlot* const second = neighbour(first);
-  if (const CodeWord word = second->find(key)) {
-    return word;
+  for (uint32_t i = 1; i < kCodePlaces; ++i) {
+    if (const CodeWord word = place(first, i)->find(key)) {
+      return word;
+    }
   }
   Identity identity{};
   Facts facts;
@@ -155,10 +155,12 @@ CodeWord find_code_slowly(const Interpreter& interpreter, const Layout& layout, 
   if (cache.salt != CodeCache::kNothing) {
     // An entry is never moved: its object could be dropped meanwhile.
     static std::atomic<uint32_t> turn{0};
-    const auto is_free = [](const CodeSlot* slot) { return slot->code.load(std::memory_order_relaxed) == 0; };
-    const bool takes_first =
-        is_free(first) || (!is_free(second) && turn.fetch_add(1, std::memory_order_relaxed) % 2 == 0);
-    (takes_first ? first : second)->set(key, word);
+    uint32_t free = 0;
+    while (free < kCodePlaces && place(first, free)->code.load(std::memory_order_relaxed) != 0) {
+      ++free;
+    }
+    place(first, free < kCodePlaces ? free : turn.fetch_add(1, std::memory_order_relaxed) % kCodePlaces)
+        ->set(key, word);
   }
   return word;
 }
@@ -176,7 +178,8 @@ bool is_code(const Interpreter& interpreter, const Layout& l, uint64_t object) {
 void forget_code(uint64_t object) {
   const uint64_t key = object ^ code_cache().salt;
   CodeSlot* const first = code_slot(object);
-  for (CodeSlot* slot : {first, neighbour(first)}) {
+  for (uint32_t i = 0; i < kCodePlaces; ++i) {
+    CodeSlot* const slot = place(first, i);
     if (slot->find(key) != 0) {
       slot->set(0, 0);
     }

@@ -9,7 +9,7 @@
 //
 // Threads: any number.  An entry is two words that fit together or are no entry, so nobody waits.
 // Signals: as threads.
-// Allocates: never; 64 KiB of static memory, touched where it is used.
+// Allocates: never; 256 KiB of static memory, touched where it is used.
 // Failure: false: the object is none that a frame can have.
 #pragma once
 
@@ -53,10 +53,11 @@ struct alignas(16) CodeSlot {
   static uint64_t mix(CodeWord word) { return word * kGolden; }
 };
 
-inline constexpr uint32_t kCodeSlotBits = 12;
-extern CodeSlot g_code_slots[1u << kCodeSlotBits] __attribute__((visibility("hidden")));
+inline constexpr uint32_t kCodeSlotBits = 14;
+alignas(64) extern CodeSlot g_code_slots[1u << kCodeSlotBits] __attribute__((visibility("hidden")));
 
-// An object has two places: this one and its neighbour.
+// An object has four places: this one and its neighbours in a line of memory.
+inline constexpr uint32_t kCodePlaces = 4;
 inline CodeSlot* code_slot(uint64_t object) {
   return &g_code_slots[object * kGolden >> (64 - kCodeSlotBits)];
 }

@@ -44,6 +44,9 @@ class Frames {
   }
   platform::WalkResult end(platform::Walk reason) { return list_.end(reason); }
 
+  // With stack pointers: frames that are kept so far.
+  size_t size() const { return list_.size(); }
+
   // For a loop of its own: where the next ones go, if none can be a hook's any more.
   uint64_t* next() const { return list_.next(); }
   uint64_t* limit() const { return at_leaf_ ? next() : list_.limit(); }

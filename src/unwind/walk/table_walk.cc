@@ -3,6 +3,7 @@
 
 #include "unwind/tables/registered.h"
 #include "unwind/walk/step.h"
+#include "unwind/walk/walk_memory.h"
 
 namespace memprof::unwind {
 namespace {
@@ -80,12 +81,31 @@ template <bool kWithPointers>
   int jumps = 0;
   const uint32_t ticket = g_rule_cache.ticket();
   *needs_all_registers = false;
+  constexpr bool kUsesMemory = kWithPointers && kHasWalkMemory;
+  [[maybe_unused]] WalkMemory* const memory = kUsesMemory ? pointers->memory : nullptr;
+  const auto note = [&] {
+    if constexpr (kUsesMemory) {
+      if (memory != nullptr && out.size() != 0) {
+        memory->note(out.size() - 1, at.bp);
+      }
+    }
+  };
+  if constexpr (kUsesMemory) {
+    if (memory != nullptr) {
+      memory->begin(ticket);
+    }
+  }
   if (!out.add(at.pc, at.sp)) {
     return out.end(Walk::kDepthLimit);
   }
+  note();
   for (;;) {
     if (before_call != 0 && !RuleCache::is_unloading(ticket)) {
-      leave_common_frames<kWithPointers>(stack, &at, &out);
+      if (kUsesMemory && memory != nullptr) {
+        leave_common_frames(memory, stack, &at, &out);
+      } else {
+        leave_common_frames<kWithPointers>(stack, &at, &out);
+      }
     }
     const Rule rule = look_up(at.pc - before_call, surroundings, ticket);
     const bool is_called = before_call != 0;
@@ -115,6 +135,7 @@ template <bool kWithPointers>
         return out.end(Walk::kDepthLimit);
       }
       at = interrupted;
+      note();
       before_call = 0;
       continue;
     }
@@ -149,6 +170,7 @@ template <bool kWithPointers>
     if (!out.add(at.pc, at.sp)) {
       return out.end(Walk::kDepthLimit);
     }
+    note();
   }
 }
 

@@ -26,6 +26,8 @@
 
 namespace memprof::unwind {
 
+class WalkMemory;
+
 // What the walk must ask of its surroundings.
 struct Surroundings {
   // The tables of the module that contains an address.  false: it is in no module, or that has none.
@@ -54,6 +56,8 @@ using Start = Position;  // the first one
 struct StackPointers {
   uint64_t* values;  // room for as many as frames
   bool has_gaps;     // the walk went through a signal frame, or on to another stack
+  // nullptr: none.  Else frames and values are those of its now(); who walks ends it.
+  WalkMemory* memory = nullptr;
 };
 
 // Writes the return addresses from start.pc on, leaf first; with `pointers`, the leaf's end of a stack that

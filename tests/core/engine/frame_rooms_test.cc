@@ -48,5 +48,41 @@ TEST(FrameRooms, OneIsOfOneThreadAtATime) {
   });
 }
 
+TEST(FrameRooms, WhatWasWrittenIsThereUntilSomebodyTakesTheRoom) {
+  FrameRoom::Ticket ticket{};
+  EXPECT_EQ(nullptr, FrameRoom(ticket).frames());
+  const uint64_t* place = nullptr;
+  {
+    const FrameRoom room;
+    place = room.frames();
+    room.frames()[7] = 42;
+    ticket = room.ticket();
+    EXPECT_EQ(nullptr, FrameRoom(ticket).frames());  // not given back yet
+  }
+  FrameRoom::Ticket second{};
+  {
+    const FrameRoom again(ticket);
+    ASSERT_EQ(place, again.frames());
+    EXPECT_EQ(again.frames()[7], 42u);
+    second = again.ticket();
+  }
+  EXPECT_EQ(nullptr, FrameRoom(ticket).frames());  // somebody had it
+  EXPECT_EQ(place, FrameRoom(second).frames());
+  const FrameRoom other;
+  EXPECT_EQ(place, other.frames());
+  EXPECT_EQ(nullptr, FrameRoom(other.ticket()).frames());
+}
+
+TEST(FrameRooms, AChildHasNoTickets) {
+  FrameRoom::Ticket ticket{};
+  {
+    const FrameRoom room;
+    ticket = room.ticket();
+  }
+  FrameRoom::reset_in_child();
+  EXPECT_EQ(nullptr, FrameRoom(ticket).frames());
+  EXPECT_NE(nullptr, FrameRoom().frames());
+}
+
 }  // namespace
 }  // namespace memprof::frame_rooms_test

@@ -177,7 +177,8 @@ TEST(CallerTable, WhatNobodyUsesCanBeEmptied) {
   const CallerTable& callers = a.stacks.callers();
   const std::vector<uint64_t> frames = frames_of(1, kDepth, 0);
   uint32_t own = 0;
-  const uint32_t id = callers.hold(frames.data(), kDepth, &own);
+  uint32_t unknown = 0;
+  const uint32_t id = callers.hold(frames.data(), kDepth, &own, &unknown);
   ASSERT_NE(0u, id);
   EXPECT_EQ(4u, own);
   EXPECT_FALSE(callers.empty(id));
@@ -187,7 +188,7 @@ TEST(CallerTable, WhatNobodyUsesCanBeEmptied) {
   EXPECT_TRUE(callers.empty(id));
   EXPECT_EQ(0u, callers.piece(id).frames[0]);
   EXPECT_TRUE(callers.empty(of_it));
-  EXPECT_NE(0u, callers.hold(frames.data(), kDepth, &own)) << "it is made again";
+  EXPECT_NE(0u, callers.hold(frames.data(), kDepth, &own, &unknown)) << "it is made again";
 }
 
 // A sweep took a name from a caller: a new stack through that address does not get what was left of the older one.

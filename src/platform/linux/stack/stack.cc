@@ -7,6 +7,7 @@
 #include "core/arena/levels.h"
 #include "core/engine/frame_rooms.h"
 #include "cpu/facts.h"
+#include "core/sampling/sampler.h"
 #include "platform/linux/memory/stack_bounds.h"
 #include "platform/linux/modules/elf_image.h"
 #include "platform/linux/stack/hook_caller.h"
@@ -20,7 +21,9 @@
 #include "runtime/runtime.h"
 #include "unwind/walk/call_site.h"
 #include "unwind/walk/frame_list.h"
+#include "unwind/walk/step.h"
 #include "unwind/walk/table_walk.h"
+#include "unwind/walk/walk_memory.h"
 
 namespace memprof::platform {
 namespace {
@@ -88,6 +91,9 @@ WalkResult walk_native(const Entry& entry, uint64_t* frames, uint32_t max_depth,
   bool needs_all_registers = false;
   WalkResult result =
       unwind::walk_by_tables(start, bounds, kSurroundings, frames, max_depth, &needs_all_registers, pointers);
+  if (pointers != nullptr && pointers->memory != nullptr) {
+    pointers->memory->end(needs_all_registers ? 0 : result.depth);
+  }
   if (needs_all_registers) {
     const unwind::RegisterFile registers = own_registers();
     // Our own frames lie below the hook's; nothing deeper than this one is read.
@@ -121,9 +127,9 @@ const runtimes::NativeCode kNativeCode{function_bytes, __start_memprof_hooks, __
   return thread.runtime()->merge(thread, native, frames, max_depth);
 }
 
-[[gnu::noinline]] WalkResult capture_mixed(const runtimes::RunningThread& thread, const Entry& entry,
-                                           uint64_t* frames, uint32_t max_depth) {
-  // On the stack, where the memory is warm.
+// Into rooms of the stack, where the memory is warm, or, of a deep one, elsewhere.
+[[gnu::noinline]] WalkResult capture_in_rooms(const runtimes::RunningThread& thread, const Entry& entry,
+                                              uint64_t* frames, uint32_t max_depth) {
   constexpr uint32_t kUsualFrames = 64;
   uint64_t usual[2 * kUsualFrames];
   unwind::StackPointers pointers{usual + kUsualFrames, false};
@@ -139,6 +145,24 @@ const runtimes::NativeCode kNativeCode{function_bytes, __start_memprof_hooks, __
     // All are taken: half the stack is better than none.
   }
   return merge_at(thread, entry, usual, pointers, walk, frames, max_depth);
+}
+
+// A signal handler that leaves from in here (siglongjmp) leaves the memory taken: there are others, and rooms.
+[[gnu::noinline]] WalkResult capture_mixed(const runtimes::RunningThread& thread, const Entry& entry,
+                                           uint64_t* frames, uint32_t max_depth) {
+  unwind::WalkMemory* memory = nullptr;
+  if constexpr (unwind::kHasWalkMemory) {
+    memory = unwind::WalkMemory::take(reinterpret_cast<uint64_t>(&t_sampler));
+  }
+  if (memory == nullptr) {
+    return capture_in_rooms(thread, entry, frames, max_depth);
+  }
+  unwind::WalkMemory::Bank& bank = memory->now();
+  unwind::StackPointers pointers{bank.stack_pointers, false, memory};
+  const WalkResult walk = walk_native(entry, bank.frames, unwind::WalkMemory::kFrames, &pointers);
+  const WalkResult result = merge_at(thread, entry, bank.frames, pointers, walk, frames, max_depth);
+  memory->give_back();
+  return result;
 }
 
 }  // namespace

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // One step of a walk, by the rule of its frame: leave_common_frames, leave_frame, leave_by, knows_stack_pointer,
-// read_signal_frame, is_bare_trampoline.
+// read_signal_frame, is_bare_trampoline, kHasWalkMemory.
 //
 // Model: a frame that code without a table left behind tells where the frame record of its caller is, but not
 // the caller's stack pointer.  Functions that save x29 and x30 as a pair point x29 at it, so that the next
@@ -20,6 +20,13 @@
 #include "unwind/walk/frames.h"
 
 namespace memprof::unwind {
+
+class WalkMemory;
+
+// Frame records say where the next one is, so that there is little to remember.
+inline constexpr bool kHasWalkMemory = false;
+inline void leave_common_frames(WalkMemory* /*memory*/, const StackMemory& /*stack*/, Position* /*at*/,
+                                Frames* /*out*/) {}
 
 // The way of nearly every frame, as tight as it gets: it is left from sp or x29 by a rule that is in the
 // cache, x29 and x30 were saved as a pair, and the stack is known that far.  Stops at the first frame that is
