@@ -129,7 +129,7 @@ class Peak(e2e.Test):
     def test_of_several_processes_the_largest_is_recommended(self):
         script = self.folder / "wrapper.sh"
         script.write_text(f"x=$(echo hello)\n{CLEANS_UP} return\n")
-        result = e2e.run([e2e.COMMAND, "run", "-r", "0", "--force", "-o", self.folder / "w.pb.gz", "--", "/bin/sh", script])
+        result = e2e.run([e2e.COMMAND, "run", "-r", "0", "--keep-all", "--force", "-o", self.folder / "w.pb.gz", "--", "/bin/sh", script])
         text = result.stderr.decode()
         self.assertIn("at its peak", text)
         last = text.strip().splitlines()[-1]

@@ -76,7 +76,7 @@ class Musl(e2e.Test):
         """The profiles of a run: program -> Profile; and what was said."""
         for old in self.folder.glob("run.*"):
             old.unlink()
-        done = e2e.run([e2e.COMMAND, "run", "-r", "0", *options, "-o", self.folder / "run.%p.pb.gz", "--", *command],
+        done = e2e.run([e2e.COMMAND, "run", "-r", "0", "--keep-all", *options, "-o", self.folder / "run.%p.pb.gz", "--", *command],
                        e2e.plain_environment(**{"MEMPROF_MUSL_LIBRARY": str(LIBRARY), **variables}))
         self.assertEqual(done.returncode, status, done.stderr)
         found = {}

@@ -2,6 +2,7 @@
 #include "profile/files/regular_file.h"
 
 #include <fcntl.h>
+
 #include <cerrno>
 
 #include "profile/files/descriptor.h"

@@ -16,7 +16,6 @@ constexpr double kSlowing = 0.6;  // of the rate of before
 constexpr double kFaded = 0.3;
 constexpr double kMinShareOfRate = 0.25;
 constexpr double kDense = 0.9;
-constexpr double kMinuteNs = 60e9;
 
 using Policy = boost::math::policies::policy<
     boost::math::policies::promote_double<false>,
@@ -139,7 +138,7 @@ GrowthRate growth_rate(const SiteLives& lives, const std::vector<double>& counts
     if (counts[i] > 0) bytes += lives.living[i].bytes * capped[i] / counts[i];
   }
   const auto parts = static_cast<uint32_t>(counts.size());
-  const double minutes = (lives.run_ns - lives.age_ns(kBirthParts - parts)) / kMinuteNs;
+  const double minutes = (lives.run_ns - lives.age_ns(kBirthParts - parts)) / kNsPerMinute;
   const double samples = sum_of(capped, 0, capped.size()) * worth;
   GrowthRate rate;
   if (!(minutes > 0) || !(samples > 0)) return rate;

@@ -12,7 +12,7 @@ namespace memprof::profile {
 namespace {
 
 constexpr size_t kParts = 8;
-constexpr size_t kFewestParts = 2 * kParts;
+constexpr size_t kFewestHeapLooks = 2 * kParts;
 // The heap has less than this of what it had a look before: it was collected.
 constexpr double kCollected = 0.95;
 // A runtime usually collects the whole heap before it has grown to twice the bytes that are reachable.
@@ -35,7 +35,7 @@ double collections(const std::vector<HeapLook>& looks) {
 }  // namespace
 
 std::optional<Slope> heap_slope_of(const std::vector<HeapLook>& looks, double rate_bytes) {
-  if (looks.size() < kFewestParts || collections(looks) < kCollections) return std::nullopt;
+  if (looks.size() < kFewestHeapLooks || collections(looks) < kCollections) return std::nullopt;
   const double bytes_a_sample = std::max(rate_bytes, 1.0);
   std::vector<Look> floors;
   for (size_t part = 0; part < kParts; ++part) {

@@ -21,8 +21,6 @@
 namespace memprof::profile {
 namespace {
 
-constexpr double kNsPerMinute = 60e9;
-
 struct Site {
   FrameGroup place;
   std::optional<FrameGroup> caller;

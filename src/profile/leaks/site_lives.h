@@ -21,6 +21,8 @@
 
 namespace memprof::profile {
 
+constexpr double kNsPerMinute = 60e9;
+
 struct LivesSum {
   double samples = 0;
   double blocks = 0;

@@ -120,10 +120,10 @@ const SurvivalPoint* SurvivalCurve::end() const {
 
 // By the logarithm of the logarithm, which keeps it between 0 and 1.
 ShareInterval SurvivalCurve::interval(const SurvivalPoint& point) {
-  constexpr double kDeviations = 1.959964;
+  constexpr double kNormalQuantile = 1.959964;
   if (!(point.share > 0) || point.share >= 1) return {point.share, point.share, point.share};
   const double log_share = std::log(point.share);
-  const double width = kDeviations * std::sqrt(point.log_variance) / -log_share;
+  const double width = kNormalQuantile * std::sqrt(point.log_variance) / -log_share;
   return {point.share, std::exp(log_share * std::exp(width)), std::exp(log_share * std::exp(-width))};
 }
 

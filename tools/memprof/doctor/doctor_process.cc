@@ -6,8 +6,10 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <system_error>
 
+#include "format/affixes.h"
 #include "format/files/arena_name.h"
 #include "memprof.h"
 #include "memprof/console/console.h"
@@ -57,7 +59,7 @@ bool check_access(uint64_t pid, const ProcessFacts& facts, Checks* checks) {
 // Whether there is a profile to be had of it now.
 void check_loaded(uint64_t pid, const ProcessFacts& facts, const std::string& arena, Checks* checks) {
   const bool is_loaded = std::any_of(facts.modules.begin(), facts.modules.end(), [](const std::string& path) {
-    return path.compare(path.rfind('/') + 1, 10, "libmemprof") == 0;
+    return begins_with(std::string_view(path).substr(path.rfind('/') + 1), "libmemprof");
   });
   const std::string id = std::to_string(pid);
   const int error = arena.empty() ? 0 : why_not_readable(arena);

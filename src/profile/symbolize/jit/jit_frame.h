@@ -2,10 +2,14 @@
 // The name and source of code that a process generated at run time.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 
 namespace memprof::profile {
+
+// Longer names are cut.
+constexpr size_t kMaxJitNameBytes = 4096;
 
 struct JitFrame {
   std::string name;  // empty: unknown

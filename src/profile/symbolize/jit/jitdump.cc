@@ -17,7 +17,6 @@ constexpr uint32_t kMove = 1;
 constexpr uint32_t kDebugInfo = 2;
 constexpr size_t kHeaderBytes = 40;
 constexpr size_t kRecordBytes = 16;  // id, size, time
-constexpr size_t kMaxNameBytes = 4096;
 
 // Numbers and texts one after the other; zeros and nothing behind the end.
 class Reader {
@@ -75,7 +74,7 @@ void set_line(std::string_view lines, uint64_t address, JitFrame* frame) {
     if (begin > address || begin < best) continue;
     best = begin;
     frame->line = std::max(line, 0);
-    frame->file = file.substr(0, kMaxNameBytes);
+    frame->file = file.substr(0, kMaxJitNameBytes);
   }
 }
 
@@ -121,7 +120,7 @@ std::vector<JitFrame> read_jitdump(std::string_view data, const std::vector<uint
       const auto index = fields.number<uint64_t>();
       Code& code = code_of_index[index];
       if (id == kLoad) {
-        code = {fields.text().substr(0, kMaxNameBytes), lines_of_address[address]};
+        code = {fields.text().substr(0, kMaxJitNameBytes), lines_of_address[address]};
         lines_of_address.erase(address);
         loaded_of_index[index] = address;
       }

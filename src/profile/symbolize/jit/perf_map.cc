@@ -7,8 +7,6 @@
 namespace memprof::profile {
 namespace {
 
-constexpr size_t kMaxLineBytes = 4096;
-
 // Takes a hexadecimal number and the space after it off the text.
 bool take_number(std::string_view* text, uint64_t* number) {
   if (text->compare(0, 2, "0x") == 0) text->remove_prefix(2);
@@ -93,7 +91,7 @@ std::vector<JitFrame> read_perf_map(std::string_view text, const std::vector<uin
     if (!take_number(&line, &start) || !take_number(&line, &size) || line.empty()) continue;
     auto address = std::lower_bound(addresses.begin(), addresses.end(), start);
     for (; address != addresses.end() && *address - start < size; ++address) {
-      names[static_cast<size_t>(address - addresses.begin())] = line.substr(0, kMaxLineBytes);
+      names[static_cast<size_t>(address - addresses.begin())] = line.substr(0, kMaxJitNameBytes);
     }
   }
   std::vector<JitFrame> frames(addresses.size());

@@ -64,12 +64,12 @@ TracedThread::~TracedThread() {
 
 void TracedThread::detach() {
   if (is_gone_) return;
-  constexpr int64_t kStopNs = 1'000'000'000;
+  constexpr int64_t kDetachNs = 1'000'000'000;
   // From an event: behind other stops a system call would end with EINTR.
   if (!is_stopped_) {
-    interrupt(kStopNs);
+    interrupt(kDetachNs);
   } else if (!is_event_) {
-    to_event(kStopNs);
+    to_event(kDetachNs);
   }
   if (is_stopped_) {
     end_call_if_signalled();
