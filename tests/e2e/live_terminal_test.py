@@ -24,6 +24,7 @@ for line in sys.stdin:
     print('more', flush=True)
 os._exit(0)  # with all that it holds: a look may come while an interpreter that ends frees it
 """
+FEW_ROWS = 6  # a terminal of this height is too small for any report: how long one is depends on what was sampled
 
 
 class LiveTerminal(e2e.Test):
@@ -275,23 +276,23 @@ class LiveTerminal(e2e.Test):
         path = self.profile()
         words = ["report", str(path), "-n", "60"]
         pager = f"cat >{self.folder}/paged; echo shown by it"
-        paged = self.open(*words, MEMPROF_PAGER=pager, PAGER="false", width=140, height=15)
+        paged = self.open(*words, MEMPROF_PAGER=pager, PAGER="false", width=140, height=FEW_ROWS)
         paged.wait("shown by it")
         self.assertEqual(paged.shell_says(), "ended 0")
         text = (self.folder / "paged").read_text()
         self.assertIn("\x1b[", text)  # colours
         self.assertIn("█", text)
         for extra, more in (({"MEMPROF_PAGER": ""}, []), ({"PAGER": "cat"}, []), ({"MEMPROF_PAGER": pager}, ["--no-pager"])):
-            plain = self.open(*words, *more, height=15, **extra)
+            plain = self.open(*words, *more, height=FEW_ROWS, **extra)
             self.assertEqual(plain.shell_says(), "ended 0")
             self.assertNotIn("shown by it", plain.all)
             self.assertIn("hold", plain.all)
         short = self.open("report", str(path), "-n", "2", MEMPROF_PAGER=pager, height=50)
         self.assertEqual(short.shell_says(), "ended 0")
         self.assertNotIn("shown by it", short.all)  # it fits
-        early = self.open(*words, MEMPROF_PAGER="head -n 1", height=15)
+        early = self.open(*words, MEMPROF_PAGER="head -n 1", height=FEW_ROWS)
         self.assertEqual(early.shell_says(), "ended 0")  # closed before all was read
-        wrong = self.open(*words, MEMPROF_PAGER="/no/such/pager", height=15)
+        wrong = self.open(*words, MEMPROF_PAGER="/no/such/pager", height=FEW_ROWS)
         self.assertEqual(wrong.shell_says(), "ended 0")
         self.assertIn("--no-pager", wrong.all)
         self.assertIn("hold", wrong.all)
