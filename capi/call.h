@@ -11,7 +11,16 @@
 
 #include "memprof.h"
 
+namespace memprof {
+class Snapshot;
+}
+
 namespace memprof::capi {
+
+// What the handle of a snapshot points to.
+inline const Snapshot* ours(const memprof_snapshot* snapshot) {
+  return reinterpret_cast<const Snapshot*>(snapshot);
+}
 
 // Of a versioned struct: every caller has as much.
 inline constexpr uint32_t kMinBytes = 8;

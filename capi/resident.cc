@@ -10,6 +10,7 @@ using memprof::Snapshot;
 using memprof::capi::give;
 using memprof::capi::KeepErrno;
 using memprof::capi::kMinBytes;
+using memprof::capi::ours;
 
 static_assert(MEMPROF_RESIDENT_FREE_KNOWN == memprof::kResidentFreeKnown &&
               MEMPROF_RESIDENT_FREE_CUT == memprof::kResidentFreeCut &&
@@ -19,14 +20,6 @@ static_assert(MEMPROF_RESIDENT_FREE_KNOWN == memprof::kResidentFreeKnown &&
               MEMPROF_RESIDENT_COUNTED == memprof::kResidentCounted &&
               MEMPROF_RESIDENT_NO_GLIBC == memprof::kResidentNoGlibc &&
               MEMPROF_RESIDENT_OTHER_HEAP == memprof::kResidentOtherHeap);
-
-namespace {
-
-const Snapshot* ours(const memprof_snapshot* snapshot) {
-  return reinterpret_cast<const Snapshot*>(snapshot);
-}
-
-}  // namespace
 
 extern "C" {
 

@@ -17,6 +17,7 @@ using memprof::SnapshotTotals;
 using memprof::capi::give;
 using memprof::capi::KeepErrno;
 using memprof::capi::kMinBytes;
+using memprof::capi::ours;
 using memprof::capi::take;
 
 // A snapshot's arrays are handed out as they stand.
@@ -38,10 +39,6 @@ MEMPROF_SAME_LAYOUT(memprof_runtime_heap_node, RuntimeHeapNode, parent);
 static_assert(MEMPROF_MODULE_UNLOADED == memprof::kModuleUnloaded);
 
 namespace {
-
-const Snapshot* ours(const memprof_snapshot* snapshot) {
-  return reinterpret_cast<const Snapshot*>(snapshot);
-}
 
 template <typename Public, typename T>
 const Public* array(const memprof::Span<T>& span, uint64_t* count) {

@@ -105,6 +105,10 @@ function(memprof_target_library name)
   if(NOT MEMPROF_SANITIZE)
     target_compile_options(${name} PRIVATE -O2)
   endif()
+  if(MEMPROF_UNITY_ENGINE)
+    list(FILTER ARGN EXCLUDE REGEX "^\\$<|/hook_table\\.cc$") # which declares hooks of all types as one
+    memprof_unity_by_folder(${name} ${ARGN})
+  endif()
 endfunction()
 
 # A system, whose folder makes the objects memprof_<folder>. The product is made for the one that is built for
@@ -157,6 +161,8 @@ function(memprof_unity_by_folder name)
     set_source_files_properties(${source} PROPERTIES UNITY_GROUP ${unit})
   endforeach()
   set_target_properties(${name} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
+  # gcc takes a source that another includes for a header.
+  target_compile_options(${name} PRIVATE $<$<CXX_COMPILER_ID:GNU>:-Wno-subobject-linkage>)
 endfunction()
 
 function(memprof_host_settings name)
@@ -165,8 +171,6 @@ function(memprof_host_settings name)
     # Commands: each has its own help(), Options and parse(). The others: the one file puts something else in their place.
     list(FILTER ARGN EXCLUDE REGEX "^\\$<|/commands/|/carried_nothing\\.cc$|/http\\.cc$")
     memprof_unity_by_folder(${name} ${ARGN})
-    # gcc takes a source that another includes for a header.
-    target_compile_options(${name} PRIVATE $<$<CXX_COMPILER_ID:GNU>:-Wno-subobject-linkage>)
   endif()
   # Not optimised, a source takes as long as the headers that it has from others. Where each is compiled apart, what it
   # forgets to include shall be found.

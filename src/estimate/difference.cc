@@ -4,11 +4,12 @@
 #include <algorithm>
 #include <cmath>
 
+#include "estimate/math.h"
+
 namespace memprof {
 namespace {
 
 constexpr size_t kCells = 192;
-constexpr double kTail = 0.025;
 // Two sums of the same numbers in another order.
 constexpr double kEqual = 1e-9;
 
@@ -90,8 +91,8 @@ void widen_to_interval(const MissedSide& before, const MissedMass::Kind& unseen_
       return;
     }
   }
-  difference->low = std::min(difference->low, difference_quantile(min_after, max_before, kTail).low);
-  difference->high = std::max(difference->high, difference_quantile(max_after, min_before, 1 - kTail).high);
+  difference->low = std::min(difference->low, difference_quantile(min_after, max_before, kTail95).low);
+  difference->high = std::max(difference->high, difference_quantile(max_after, min_before, 1 - kTail95).high);
 }
 
 Bounds difference_of(const SampleSum& before, const SampleSum& after, bool is_of_bytes) {

@@ -11,6 +11,9 @@
 
 namespace memprof {
 
+// Each tail outside of a two-sided interval of 95 %.
+inline constexpr double kTail95 = 0.025;
+
 // Natural logarithm of a positive, finite, normal number.
 double natural_log(double x);
 

@@ -13,7 +13,6 @@ namespace {
 using Cumulants = MissedMass::Cumulants;
 using Group = MissedMass::Group;
 
-constexpr double kTail = 0.025;
 // How much of a further sample the upper end allows for.  Mid-P has 0.5, with which the coverage falls
 // to 93.7 % at some sizes; with 0.7 it stays above 94 %.
 constexpr double kExtraShare = 0.7;
@@ -239,11 +238,11 @@ MissedMass::Interval MissedMass::interval() const {
   if (cumulants_.mean > 0) {
     const double hazard = missed_hazard_ / cumulants_.mean;
     low = find_crossing(
-        [&](double x) { return missed.cdf(x) - kTail * -exp_minus_one(-certain_hazard_ - hazard * x); }, 0,
+        [&](double x) { return missed.cdf(x) - kTail95 * -exp_minus_one(-certain_hazard_ - hazard * x); }, 0,
         cumulants_.mean, tolerance);
   }
   const Bracket high = find_crossing(
-      [&](double x) { return (1 - kExtraShare) * missed.cdf(x) + kExtraShare * more.cdf(x) - (1 - kTail); },
+      [&](double x) { return (1 - kExtraShare) * missed.cdf(x) + kExtraShare * more.cdf(x) - (1 - kTail95); },
       0, cumulants_.mean + 2 * deviation + further.mean, tolerance);
   return {low.below, high.above, !more.has_failed() && !missed.has_failed()};
 }

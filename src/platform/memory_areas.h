@@ -35,6 +35,9 @@ MemoryPart holder_of(const MemoryArea& area, uint64_t start, uint64_t limit, uin
 // Of [start, limit): bytes that are resident.
 uint64_t resident_bytes_in(uint64_t start, uint64_t limit);
 
+// Of this system; a power of two, never less than kSmallestPage.
 uint64_t page_bytes();
+// What is done for each page may be done for smaller ones, too.
+inline constexpr uint64_t kSmallestPage = 4096;
 
 }  // namespace memprof::platform

@@ -4,11 +4,12 @@
 #include <algorithm>
 #include <cstring>
 
+#include "resident/glibc_layout.h"
+
 namespace memprof::resident {
 namespace {
 
-constexpr uint64_t kPieceBytes = 1 << 20;  // whether all of it is in memory, is asked once
-constexpr uint64_t kSizeFlags = 7;
+constexpr uint64_t kAskedBytes = 1 << 20;  // whether all of it is in memory, is asked once
 constexpr uint64_t kInUseBefore = 1;
 constexpr uint64_t kMinChunkBytes = 32;
 constexpr uint64_t kChunkHead = 48;  // of a free chunk: sizes and links, which lie in pages that are used
@@ -17,11 +18,11 @@ constexpr uint64_t kChunksBetweenClocks = 256;
 }  // namespace
 
 bool ChunkWalk::is_in_memory(uint64_t start, uint64_t limit) {
-  for (uint64_t piece = start / kPieceBytes; piece * kPieceBytes < limit; ++piece) {
+  for (uint64_t piece = start / kAskedBytes; piece * kAskedBytes < limit; ++piece) {
     if (piece != piece_) {
       piece_ = piece;
       is_piece_whole_ =
-          source_.count(Pages::kPrivate, piece * kPieceBytes, (piece + 1) * kPieceBytes) == kPieceBytes;
+          source_.count(Pages::kPrivate, piece * kAskedBytes, (piece + 1) * kAskedBytes) == kAskedBytes;
     }
     if (!is_piece_whole_) {
       return false;

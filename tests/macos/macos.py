@@ -7,7 +7,6 @@ usage: macos.py [PROCESSOR...]    x86_64 or aarch64; both if none is named; prin
 All of it lies in build/macos-PROCESSOR. Status 77 where zig is not to be had.
 """
 import bisect
-import fcntl
 import os
 import pathlib
 import platform
@@ -33,39 +32,9 @@ def llvm(tool):
     return next(filter(None, (shutil.which(name) for name in (f"{tool}-19", tool))), None)
 
 
-def environment():
-    """Of zig, which keeps what it compiled."""
-    return {**os.environ, "ZIG_GLOBAL_CACHE_DIR": str(ports.FOLDER / "cache"), "ZIG_LOCAL_CACHE_DIR": str(ports.FOLDER / "cache")}
-
-
-def folder_of(processor):
-    return ROOT / "build" / f"macos-{processor}"
-
-
-def run(command, log):
-    done = subprocess.run([str(part) for part in command], env=environment(), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                          stderr=subprocess.STDOUT, text=True, check=False)
-    log.write_text(done.stdout)
-    if done.returncode:
-        wrong = [line for line in done.stdout.splitlines() if "error" in line.lower()] or done.stdout.splitlines()[-20:]
-        sys.exit("\n".join([f"{' '.join(map(str, command))} failed; all of it is in {log}", *wrong[:40]]))
-
-
 def build(processor, jobs):
     """Returns (the library, None) or (None, why there is none)."""
-    compiler, why = ports.zig()
-    if compiler is None:
-        return None, why
-    folder = folder_of(processor)
-    folder.mkdir(parents=True, exist_ok=True)
-    launcher = ["-DCMAKE_C_COMPILER_LAUNCHER=ccache", "-DCMAKE_CXX_COMPILER_LAUNCHER=ccache"] if shutil.which("ccache") else []
-    with open(folder / "lock", "w", encoding="ascii") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        run(["cmake", "-G", "Ninja", "-S", ROOT, "-B", folder, "--toolchain", ROOT / "cmake/toolchains/macos.cmake",
-             f"-DMEMPROF_ZIG={compiler}", f"-DMEMPROF_PROCESSOR={processor}", "-DCMAKE_BUILD_TYPE=RelWithDebInfo", "-DMEMPROF_ENGINE_ONLY=ON",
-             "-DMEMPROF_TESTS=OFF", "-DMEMPROF_WERROR=ON", *launcher], folder / "configure.log")
-        run(["cmake", "--build", folder, "-j", str(jobs), "--target", "memprof_shared"], folder / "build.log")
-    return folder / "lib/libmemprof.dylib", None
+    return ports.build_library("macos", processor, f"macos-{processor}", "libmemprof.dylib", jobs)
 
 
 class Machine:
@@ -78,7 +47,7 @@ class Machine:
         self.emulator = [] if self.is_own else [f"qemu-{processor}-static", "-L", f"/usr/{processor}-linux-gnu"]
         self.loader = self.folder / "loader"
         c_compiler = "gcc" if self.is_own else f"{processor}-linux-gnu-gcc"
-        run([c_compiler, *LOADER_FLAGS, *sorted((HERE / "loader").glob("*.c")), "-o", self.loader, "-ldl", "-lpthread"], self.folder / "loader.log")
+        ports.run([c_compiler, *LOADER_FLAGS, *sorted((HERE / "loader").glob("*.c")), "-o", self.loader, "-ldl", "-lpthread"], self.folder / "loader.log")
 
     @staticmethod
     def reason_to_skip(processor):
@@ -95,8 +64,8 @@ class Machine:
     def build_source(self, source, name, *options):
         path = self.folder / name
         target = [self.compiler, "cc", "-target", f"{self.processor}-macos.{MIN_MACOS}"]
-        run([*target, *PROGRAM_FLAGS, *options, "-c", source, "-o", f"{path}.o"], self.folder / f"{name}.log")
-        run([*target, f"{path}.o", "-o", path], self.folder / f"{name}.link.log")
+        ports.run([*target, *PROGRAM_FLAGS, *options, "-c", source, "-o", f"{path}.o"], self.folder / f"{name}.log")
+        ports.run([*target, f"{path}.o", "-o", path], self.folder / f"{name}.link.log")
         return path
 
     def run(self, library, command, timeout=300, **variables):

@@ -31,7 +31,7 @@ COMPILER = LIBRARY = FOLDER = None
 def compile_with(name, command, source, *options):
     path = FOLDER / name
     subprocess.run([*map(str, command), *FLAGS, *options, str(PROGRAMS / source), "-o", str(path)], check=True,
-                   env=musl_library.environment())
+                   env=musl_library.ports.environment())
     return str(path)
 
 

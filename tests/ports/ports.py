@@ -77,6 +77,49 @@ def zig():
     return next(venv.glob("lib/python3*/site-packages/ziglang/zig")), None
 
 
+def environment():
+    """Of zig, which keeps what it compiled; two caches, since a checkout may be on another file system than the home."""
+    return {**os.environ, "ZIG_GLOBAL_CACHE_DIR": str(FOLDER / "cache"), "ZIG_LOCAL_CACHE_DIR": str(FOLDER / "cache")}
+
+
+def launcher():
+    """For cmake: ccache, where it is."""
+    return [f"-DCMAKE_{language}_COMPILER_LAUNCHER=ccache" for language in ("C", "CXX")] if shutil.which("ccache") else []
+
+
+def run(command, log):
+    """Ends this program, with the errors, where the command fails."""
+    done = subprocess.run([str(part) for part in command], env=environment(), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                          stderr=subprocess.STDOUT, text=True, check=False)
+    log.write_text(done.stdout)
+    if done.returncode:
+        wrong = [line for line in done.stdout.splitlines() if "error" in line.lower()] or done.stdout.splitlines()[-20:]
+        sys.exit("\n".join([f"{' '.join(map(str, command))} failed; all of it is in {log}", *wrong[:40]]))
+
+
+def build_library(system, processor, folder, name, jobs):
+    """Builds libmemprof for another C library or system, in build/FOLDER, by the toolchain file of that name. Returns (lib/NAME
+    there, None) or (None, why there is none).
+
+    With MEMPROF_UNITY_ENGINE=1 in the environment, as tests of `./dev test` have it, it compiles each folder as one source, in
+    build/FOLDER-quick: a quarter of the time. What is shipped is compiled source by source.
+    """
+    compiler, why = zig()
+    if compiler is None:
+        return None, why
+    is_quick = os.environ.get("MEMPROF_UNITY_ENGINE") == "1"
+    folder = ROOT / "build" / (f"{folder}-quick" if is_quick else folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    with open(folder / "lock", "w", encoding="ascii") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        run(["cmake", "-G", "Ninja", "-S", ROOT, "-B", folder, "--toolchain", ROOT / f"cmake/toolchains/{system}.cmake",
+             f"-DMEMPROF_ZIG={compiler}", f"-DMEMPROF_PROCESSOR={processor}", "-DCMAKE_BUILD_TYPE=RelWithDebInfo", "-DMEMPROF_ENGINE_ONLY=ON",
+             "-DMEMPROF_TESTS=OFF", "-DMEMPROF_WERROR=ON", f"-DMEMPROF_UNITY_ENGINE={'ON' if is_quick else 'OFF'}", *launcher()],
+            folder / "configure.log")
+        run(["cmake", "--build", folder, "-j", str(jobs), "--target", "memprof_shared"], folder / "build.log")
+    return folder / "lib" / name, None
+
+
 def sources_of(target, root=ROOT):
     """Sorted, from the root."""
     found = []
@@ -101,9 +144,7 @@ def exception_of(target, source, exceptions):
 def compile_source(compiler, target, source, root, out):
     command = [compiler, "c++", "-target", target, *FLAGS, f"-I{CPU}/{target.split('-')[0]}", *INCLUDES, '-DMEMPROF_VERSION="0"', *(f"-D{name}" for name in ZYDIS),
                "-c", source, "-o", out / (source.replace("/", "+") + ".o")]
-    # zig keeps what it compiled; two caches, since a checkout may be on another file system than the home.
-    cache = {"ZIG_GLOBAL_CACHE_DIR": str(FOLDER / "cache"), "ZIG_LOCAL_CACHE_DIR": str(FOLDER / "cache")}
-    done = subprocess.run(command, cwd=root, env={**os.environ, **cache}, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+    done = subprocess.run(command, cwd=root, env=environment(), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
                           stdin=subprocess.DEVNULL, check=False)
     return done.returncode == 0, done.stdout
 

@@ -13,16 +13,18 @@ import sys
 
 import wine
 
+sys.path.insert(0, str(wine.ROOT / "tests/ports"))
+import ports  # noqa: E402, pylint: disable=wrong-import-position
+
 
 def main():
     if shutil.which(wine.COMPILER) is None:
         print(f"skipped: {wine.COMPILER} is not installed; ./dev windows installs it")
         return 77
     folder = pathlib.Path(sys.argv[1])
-    launcher = [f"-DCMAKE_{language}_COMPILER_LAUNCHER=ccache" for language in ("C", "CXX")] if shutil.which("ccache") else []
     toolchain = wine.ROOT / "cmake/toolchains/x86_64-w64-mingw32.cmake"
     for command in (["cmake", "-S", wine.ROOT, "-B", folder, "-G", "Ninja", f"-DCMAKE_TOOLCHAIN_FILE={toolchain}", "-DCMAKE_BUILD_TYPE=Release",
-                     "-DMEMPROF_ENGINE_ONLY=ON", "-DMEMPROF_TESTS=OFF", "-DMEMPROF_WERROR=ON", *launcher],
+                     "-DMEMPROF_ENGINE_ONLY=ON", "-DMEMPROF_TESTS=OFF", "-DMEMPROF_WERROR=ON", "-DMEMPROF_UNITY_ENGINE=ON", *ports.launcher()],
                     ["cmake", "--build", folder, "-j", str(len(os.sched_getaffinity(0)))]):
         done = subprocess.run(list(map(str, command)), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
         if done.returncode:

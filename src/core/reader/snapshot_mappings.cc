@@ -13,7 +13,7 @@
 namespace memprof {
 namespace {
 
-constexpr int kMaxTries = 100;
+constexpr int kMappingTries = 100;
 
 }  // namespace
 
@@ -22,7 +22,7 @@ void Snapshot::copy_mappings(Source* source) {
     return;
   }
   const uint64_t room = source->capacities[kMappingSection] / sizeof(MappingNode);
-  for (int tries = 0; tries < kMaxTries; ++tries) {
+  for (int tries = 0; tries < kMappingTries; ++tries) {
     source->refresh();
     const MappingState& state = source->header().mappings;
     const uint64_t changes = state.changes.load(std::memory_order_acquire);

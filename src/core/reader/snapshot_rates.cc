@@ -8,7 +8,7 @@
 namespace memprof {
 namespace {
 
-uint64_t get(const std::atomic<uint64_t>& word) {
+uint64_t relaxed(const std::atomic<uint64_t>& word) {
   return word.load(std::memory_order_relaxed);
 }
 
@@ -27,15 +27,15 @@ void Snapshot::copy_rates(const Source& source) {
     return;
   }
   const RateLog& log = source.header().rates;
-  const uint64_t since = get(log.since_ns);
-  const uint64_t first = get(log.first_rate_bytes);
+  const uint64_t since = relaxed(log.since_ns);
+  const uint64_t first = relaxed(log.first_rate_bytes);
   double counted = 0;
   for (const RatePlace& place : log.uses) {
-    const uint64_t rate_plus_one = get(place.rate_plus_one);
+    const uint64_t rate_plus_one = relaxed(place.rate_plus_one);
     if (rate_plus_one == 0) {
       continue;
     }
-    RateUse use{rate_plus_one - 1, get(place.weight_bytes), get(place.time_ns)};
+    RateUse use{rate_plus_one - 1, relaxed(place.weight_bytes), relaxed(place.time_ns)};
     counted += static_cast<double>(use.weight_bytes);
     if (use.rate_bytes == rate_bytes && time_ns > since) {
       use.time_ns = sum(use.time_ns, time_ns - since);

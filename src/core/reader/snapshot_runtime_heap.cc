@@ -10,7 +10,7 @@ namespace memprof {
 namespace {
 
 // A tree is written in less than a millisecond, and not again for seconds.
-constexpr int kMaxTries = 3;
+constexpr int kHeapTries = 3;
 
 uint64_t changes_of(const RuntimeHeapHead& head) {
   return head.changes.load(std::memory_order_acquire);  // pairs with the release of the writer
@@ -39,7 +39,7 @@ bool Snapshot::copy_runtime_heap(Source* source) {
   if (!source->has_runtime_heap()) {
     return true;
   }
-  for (int i = 0; i < kMaxTries; ++i) {
+  for (int i = 0; i < kHeapTries; ++i) {
     source->load(kRuntimeHeapSection);
     const uint64_t used = source->used[kRuntimeHeapSection];
     if (used < sizeof(RuntimeHeapHead)) {

@@ -18,7 +18,7 @@ namespace memprof {
 namespace {
 
 // A process that is stopped in the middle of a fold never comes to its end, and a hostile one folds for ever.
-constexpr int kMaxTries = 1000;
+constexpr int kStackTries = 1000;
 constexpr uint64_t kMaxFolds = 16 * kFoldLogPlaces;
 constexpr int kMaxCopies = 3;
 // Threads that may be in a fold at once.
@@ -131,7 +131,7 @@ void Snapshot::copy_stacks_and_peaks(Source* source) {
   copy_all();
   int copies = 1;
   uint64_t folds = 0;
-  for (int tries = 0; tries < kMaxTries && folds < kMaxFolds; ++tries) {
+  for (int tries = 0; tries < kStackTries && folds < kMaxFolds; ++tries) {
     source->refresh();
     // In this order: where both are the same, no fold is under way.
     const uint64_t done = state.done.load(std::memory_order_acquire);

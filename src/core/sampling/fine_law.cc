@@ -15,7 +15,7 @@ constexpr double kKept = 0.5;
 constexpr double kMaxTimesRarer = 8;
 // A rate stays where the wanted one is nearer than this, as a factor: less than half a step, and some more, so that it
 // does not go to and fro.
-constexpr double kNear = 1.6;
+constexpr double kFineNear = 1.6;
 
 }  // namespace
 
@@ -33,7 +33,7 @@ uint64_t FineLaw::next(uint64_t rate_bytes, uint64_t bytes, uint64_t samples, ui
   const double fewer = dearer < 1 ? 1 : dearer * dearer < kMaxTimesRarer ? dearer * dearer : kMaxTimesRarer;
   const double wanted = rate_after(bytes) * fewer;
   const auto rate = static_cast<double>(rate_bytes);
-  if (wanted < rate * kNear && wanted > rate / kNear) {
+  if (wanted < rate * kFineNear && wanted > rate / kFineNear) {
     return rate_bytes;
   }
   uint64_t power = kFirstRateBytes;

@@ -7,7 +7,7 @@ namespace {
 __extension__ using Uint128 = unsigned __int128;
 
 // Pieces that one new stack looks at for a place.
-constexpr uint32_t kMaxLooks = 32;
+constexpr uint32_t kCallerLooks = 32;
 
 // Of the deepest pieces of a stack, those that are looked for before all are from the root on.
 constexpr uint32_t kKeptHashes = 16;
@@ -187,7 +187,7 @@ uint32_t CallerTable::close_new() const {
 
 uint32_t CallerTable::close_unused() const {
   const uint64_t pieces = size();
-  for (uint32_t looks = 0; looks < kMaxLooks && pieces > 1; ++looks) {
+  for (uint32_t looks = 0; looks < kCallerLooks && pieces > 1; ++looks) {
     const uint64_t hand = pieces_[0].hash.fetch_add(1, std::memory_order_relaxed);
     const auto id = static_cast<uint32_t>(1 + hand % (pieces - 1));
     if (close(id)) {

@@ -9,7 +9,7 @@ namespace memprof {
 namespace {
 
 // Entries that are looked at for one that is free.
-constexpr uint32_t kMaxLooks = 64;
+constexpr uint32_t kCodeLooks = 64;
 
 constexpr char kOlderFunctions[] = "[older functions]";
 
@@ -92,7 +92,7 @@ uint32_t CodeTable::make_anew(const Content& content) {
   }
   const uint64_t entries = size();
   std::atomic<uint64_t>& hand = arena_.header().sweep.code_hand;
-  for (uint32_t looks = 0; looks < kMaxLooks && entries != 0; ++looks) {
+  for (uint32_t looks = 0; looks < kCodeLooks && entries != 0; ++looks) {
     const auto entry = static_cast<uint32_t>(hand.fetch_add(1, std::memory_order_relaxed) % entries);
     CodeEntry& e = entries_[entry];
     uint32_t uses = e.uses.load(std::memory_order_relaxed);

@@ -36,7 +36,7 @@ bool change(LiveRecord* record, uint32_t generation, std::atomic<Word>* field, W
   return false;
 }
 
-constexpr uint32_t kMaxLooks = 64;
+constexpr uint32_t kHeapLooks = 64;
 
 // In the time of a record, which has no use for it: is its block at a realloc?
 constexpr uint64_t kMovingBit = uint64_t{1} << 63;
@@ -193,7 +193,7 @@ HeapMap::Token HeapMap::find(uint64_t address) const {
   }
   const uint64_t hash = hash_of(address);
   // An erase that comes late has the key of a successor for a moment (there): looked for again, a bounded number of times.
-  for (uint32_t look = 0; look < kMaxLooks; ++look) {
+  for (uint32_t look = 0; look < kHeapLooks; ++look) {
     bool is_one_busy = false;
     // The last levels first: of a table that grew, they have most of the keys.
     for (uint32_t level = arena_.header().live_levels.open.load(std::memory_order_acquire); level-- > 0;) {
@@ -228,7 +228,7 @@ bool HeapMap::erase(uint64_t address, Token token, LiveSample* erased, const Kep
   for (uint32_t look = 1; !slot.key->compare_exchange_strong(expected, kBusy, std::memory_order_acquire,
                                                              std::memory_order_relaxed);
        ++look) {
-    if (expected != kBusy || look == kMaxLooks) {
+    if (expected != kBusy || look == kHeapLooks) {
       return false;
     }
     expected = address;

@@ -7,7 +7,7 @@ namespace memprof {
 namespace {
 
 // Entries that are looked at for one that nobody uses.
-constexpr uint32_t kMaxLooks = 64;
+constexpr uint32_t kNameLooks = 64;
 
 // What a text is shortened to, one after the other; with the NUL a multiple of TextPiece::kRoomUnit.
 constexpr uint64_t kShortened[] = {63, 31, 15};
@@ -80,7 +80,7 @@ uint32_t NameTable::make_anew(uint64_t hash, const char* text, uint64_t size_byt
   const uint64_t entries =
       arena_.section(kNameSection).used_bytes.load(std::memory_order_relaxed) / sizeof(NameEntry);
   std::atomic<uint64_t>& hand = arena_.header().sweep.name_hand;
-  for (uint32_t looks = 0; looks < kMaxLooks && entries != 0; ++looks) {
+  for (uint32_t looks = 0; looks < kNameLooks && entries != 0; ++looks) {
     const auto id = static_cast<uint32_t>(hand.fetch_add(1, std::memory_order_relaxed) % entries);
     NameEntry& e = entries_[id];
     uint32_t unused = 0;

@@ -20,7 +20,7 @@ namespace memprof {
 namespace {
 
 // Entries that one event looks at.
-constexpr uint32_t kMaxLooks = 16;
+constexpr uint32_t kFoldLooks = 16;
 // Where they are rare, for one that nobody uses.
 constexpr uint32_t kMinLooks = 4;
 // For one that has left.
@@ -150,8 +150,8 @@ StackTable::Looked StackTable::look(const Content& content, uint64_t first, uint
   const uint64_t newest = is_whole ? (entries / 4 < kNewestStacks ? entries / 4 : kNewestStacks) : 0;
   const uint32_t spared = static_cast<uint32_t>(header.leaving.spared_looks.load(std::memory_order_relaxed));
   Looked found;
-  for (; found.looks < kMaxLooks && entries != 0; ++found.looks) {
-    if (found.idle != kNone && found.looks + (is_whole ? spared : 0) >= kMaxLooks) {
+  for (; found.looks < kFoldLooks && entries != 0; ++found.looks) {
+    if (found.idle != kNone && found.looks + (is_whole ? spared : 0) >= kFoldLooks) {
       break;
     }
     const auto id = static_cast<uint32_t>(first + hand.fetch_add(1, std::memory_order_relaxed) % entries);
@@ -175,7 +175,7 @@ StackTable::Looked StackTable::look(const Content& content, uint64_t first, uint
     }
   }
   if (is_whole) {
-    const uint32_t now = found.unused != kNone ? spared / 2 : (kMaxLooks - kMinLooks + spared) / 2;
+    const uint32_t now = found.unused != kNone ? spared / 2 : (kFoldLooks - kMinLooks + spared) / 2;
     if (now != spared) {
       header.leaving.spared_looks.store(now, std::memory_order_relaxed);
     }

@@ -194,7 +194,7 @@ std::atomic<Deallocate> g_deallocate{nullptr};  // the type's own.  Release, acq
 // Odd: dropped objects are seen.  Another one for each time that an interpreter comes.  Release, acquire.
 std::atomic<uint32_t> g_watch{0};
 std::atomic<const Interpreter*> g_looked_at{nullptr};  // relaxed
-std::atomic<bool> g_busy{false};                       // acquire and release
+std::atomic<bool> g_codes_busy{false};                 // acquire and release
 
 void drop_code(void* object) {
   forget_code(reinterpret_cast<uint64_t>(object));
@@ -228,7 +228,7 @@ bool stand_in_front(const Interpreter& interpreter, const Layout& layout) {
 
 void watch_codes(const Interpreter& interpreter, const Layout& layout) {
   if (g_looked_at.load(std::memory_order_relaxed) == &interpreter ||
-      g_busy.exchange(true, std::memory_order_acquire)) {
+      g_codes_busy.exchange(true, std::memory_order_acquire)) {
     return;
   }
   const uint32_t watch = g_watch.load(std::memory_order_relaxed);
@@ -236,20 +236,20 @@ void watch_codes(const Interpreter& interpreter, const Layout& layout) {
     g_watch.store(watch + 1, std::memory_order_release);
   }
   g_looked_at.store(&interpreter, std::memory_order_relaxed);
-  g_busy.store(false, std::memory_order_release);
+  g_codes_busy.store(false, std::memory_order_release);
 }
 
 void unwatch_codes() {
-  if (!g_busy.exchange(true, std::memory_order_acquire)) {
+  if (!g_codes_busy.exchange(true, std::memory_order_acquire)) {
     const uint32_t watch = g_watch.load(std::memory_order_relaxed);
     g_watch.store(watch + watch % 2, std::memory_order_release);
     g_looked_at.store(nullptr, std::memory_order_relaxed);
-    g_busy.store(false, std::memory_order_release);
+    g_codes_busy.store(false, std::memory_order_release);
   }
 }
 
 void reset_codes_in_child() {
-  g_busy.store(false, std::memory_order_release);
+  g_codes_busy.store(false, std::memory_order_release);
 }
 
 CodeCache code_cache() {

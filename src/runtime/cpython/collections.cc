@@ -38,11 +38,11 @@ struct Functions {
   void (*clear_error)();
   Object none;
 };
-const char* const kNames[] = {
+const char* const kCollectionNames[] = {
     "PyGILState_Ensure", "PyGILState_Release", "PyImport_ImportModule", "PyObject_GetAttrString",
     "PyList_Append",     "PyCFunction_NewEx",  "PyTuple_GetItem",       "PyUnicode_CompareWithASCIIString",
     "Py_IncRef",         "Py_DecRef",          "PyErr_Clear",           "_Py_NoneStruct"};
-constexpr uint32_t kNameCount = sizeof(kNames) / sizeof(kNames[0]);
+constexpr uint32_t kCollectionNameCount = sizeof(kCollectionNames) / sizeof(kCollectionNames[0]);
 
 Functions g_functions;                   // written before the callback is there
 std::atomic<bool> g_is_counting{false};  // relaxed: who holds the interpreter's lock writes it
@@ -62,9 +62,9 @@ Object on_collection(Object, Object arguments) {
 MethodDef g_method = {"memprof_collection", on_collection, kVarArgs, nullptr};
 
 bool find_functions(const Interpreter& interpreter, Functions* found) {
-  const void* addresses[kNameCount];
-  if (!platform::find_exports_at(reinterpret_cast<uint64_t>(interpreter.set_allocator), kNames, kNameCount,
-                                 addresses)) {
+  const void* addresses[kCollectionNameCount];
+  if (!platform::find_exports_at(reinterpret_cast<uint64_t>(interpreter.set_allocator), kCollectionNames,
+                                 kCollectionNameCount, addresses)) {
     return false;
   }
   for (const void* address : addresses) {

@@ -13,26 +13,28 @@ std::atomic<const Interpreter*> g_interpreter{nullptr};
 
 namespace {
 
-enum Name : uint32_t {
-  kSetAllocator,  // the first: it says which module is the interpreter
-  kGetAllocator,
-  kAllocatorName,
-  kGetArenas,
-  kIsInitialized,
-  kIsFinalizing,
-  kIsFinalizingOld,
-  kGilState,
-  kUnchecked,
-  kUncheckedOld,
-  kEvaluationLoop,
-  kRuntime,
-  kCodeType,
-  kUnicodeType,
-  kBytesType,
-  kVersion,
-  kNames,
+struct Symbol {
+  enum Name : uint32_t {
+    kSetAllocator,  // the first: it says which module is the interpreter
+    kGetAllocator,
+    kAllocatorName,
+    kGetArenas,
+    kIsInitialized,
+    kIsFinalizing,
+    kIsFinalizingOld,
+    kGilState,
+    kUnchecked,
+    kUncheckedOld,
+    kEvaluationLoop,
+    kRuntime,
+    kCodeType,
+    kUnicodeType,
+    kBytesType,
+    kVersion,
+    kNames,
+  };
 };
-const char* const kNamesOf[kNames] = {
+const char* const kNamesOf[Symbol::kNames] = {
     "PyMem_SetAllocator",
     "PyMem_GetAllocator",
     "_PyMem_GetCurrentAllocatorName",
@@ -55,24 +57,26 @@ const char* const kNamesOf[kNames] = {
 __thread uint32_t t_suspensions __attribute__((tls_model("initial-exec")));
 
 bool fill(const void* const* addresses, Interpreter* found) {
-  set_function(found->set_allocator, addresses[kSetAllocator]);
-  set_function(found->get_allocator, addresses[kGetAllocator]);
-  set_function(found->current_allocator_name, addresses[kAllocatorName]);
-  set_function(found->get_arena_allocator, addresses[kGetArenas]);
-  set_function(found->is_initialized, addresses[kIsInitialized]);
-  set_function(found->is_finalizing,
-               addresses[kIsFinalizing] != nullptr ? addresses[kIsFinalizing] : addresses[kIsFinalizingOld]);
-  set_function(found->gil_state_thread_state, addresses[kGilState]);
-  set_function(found->unchecked_thread_state,
-               addresses[kUnchecked] != nullptr ? addresses[kUnchecked] : addresses[kUncheckedOld]);
-  found->evaluation_loop = addresses[kEvaluationLoop];
-  found->runtime = addresses[kRuntime];
-  found->code_type = addresses[kCodeType];
-  found->unicode_type = addresses[kUnicodeType];
-  found->bytes_type = addresses[kBytesType];
-  if (addresses[kVersion] != nullptr) {
+  set_function(found->set_allocator, addresses[Symbol::kSetAllocator]);
+  set_function(found->get_allocator, addresses[Symbol::kGetAllocator]);
+  set_function(found->current_allocator_name, addresses[Symbol::kAllocatorName]);
+  set_function(found->get_arena_allocator, addresses[Symbol::kGetArenas]);
+  set_function(found->is_initialized, addresses[Symbol::kIsInitialized]);
+  set_function(found->is_finalizing, addresses[Symbol::kIsFinalizing] != nullptr
+                                         ? addresses[Symbol::kIsFinalizing]
+                                         : addresses[Symbol::kIsFinalizingOld]);
+  set_function(found->gil_state_thread_state, addresses[Symbol::kGilState]);
+  set_function(found->unchecked_thread_state, addresses[Symbol::kUnchecked] != nullptr
+                                                  ? addresses[Symbol::kUnchecked]
+                                                  : addresses[Symbol::kUncheckedOld]);
+  found->evaluation_loop = addresses[Symbol::kEvaluationLoop];
+  found->runtime = addresses[Symbol::kRuntime];
+  found->code_type = addresses[Symbol::kCodeType];
+  found->unicode_type = addresses[Symbol::kUnicodeType];
+  found->bytes_type = addresses[Symbol::kBytesType];
+  if (addresses[Symbol::kVersion] != nullptr) {
     unsigned long version;  // as it is declared there
-    memcpy(&version, addresses[kVersion], sizeof(version));
+    memcpy(&version, addresses[Symbol::kVersion], sizeof(version));
     found->version = static_cast<uint32_t>(version);
   }
   return true;
@@ -85,7 +89,7 @@ bool is_the_same(const Interpreter& a, const Interpreter& b) {
 struct Traits {
   using Found = Interpreter;
   static constexpr uint32_t kMaxFound = 16;
-  static constexpr uint32_t kNames = cpython::kNames;
+  static constexpr uint32_t kNames = Symbol::kNames;
   static const char* const* names() { return kNamesOf; }
   static bool fill(const void* const* addresses, Found* found) { return cpython::fill(addresses, found); }
   static bool is_the_same(const Found& a, const Found& b) { return cpython::is_the_same(a, b); }

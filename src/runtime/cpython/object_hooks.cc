@@ -215,9 +215,9 @@ MEMPROF_HOOKS_OF_SET(7)
   }
 // By set and Serving.
 constexpr uint32_t kServings = 4;
-const Allocator kHooks[kMaxHookSets][kServings] = {MEMPROF_SET(0), MEMPROF_SET(1), MEMPROF_SET(2),
-                                                   MEMPROF_SET(3), MEMPROF_SET(4), MEMPROF_SET(5),
-                                                   MEMPROF_SET(6), MEMPROF_SET(7)};
+const Allocator kHookSets[kMaxHookSets][kServings] = {MEMPROF_SET(0), MEMPROF_SET(1), MEMPROF_SET(2),
+                                                      MEMPROF_SET(3), MEMPROF_SET(4), MEMPROF_SET(5),
+                                                      MEMPROF_SET(6), MEMPROF_SET(7)};
 
 }  // namespace
 
@@ -253,7 +253,7 @@ void forget_hook_sets() {
 }
 
 Allocator hooked(const Allocator& allocator, const HookSet& set) {
-  Allocator made = kHooks[&set - g_sets][static_cast<uint32_t>(set.serving)];
+  Allocator made = kHookSets[&set - g_sets][static_cast<uint32_t>(set.serving)];
   made.ctx = allocator.ctx;
   made.free = set.serving == Serving::kLender ? set.next.free : made.free;
   return made;
@@ -270,7 +270,7 @@ const HookSet* set_of_hooks(const Allocator& allocator) {
 
 bool is_object_hook(uint64_t address) {
   for (uint32_t i = 0; i < g_set_count; ++i) {
-    for (const Allocator& hooks : kHooks[i]) {
+    for (const Allocator& hooks : kHookSets[i]) {
       if (address == reinterpret_cast<uint64_t>(hooks.malloc)) {
         return true;
       }

@@ -32,21 +32,21 @@ struct Watched {
   std::atomic<uint64_t> expected;  // its word `malloc`.  Relaxed.
 };
 
-std::atomic<bool> g_busy{false};  // acquire and release; who has it touches what follows
+std::atomic<bool> g_objects_busy{false};  // acquire and release; who has it touches what follows
 const Interpreter* g_attached = nullptr;
 std::atomic<const ThreadSampler*> g_attacher{nullptr};  // the thread that did; relaxed
-Allocator g_malloc;                // the functions that lead to malloc; nullptr: not known
-std::atomic<uint32_t> g_state{0};  // ObjectState; relaxed
+Allocator g_malloc;                       // the functions that lead to malloc; nullptr: not known
+std::atomic<uint32_t> g_object_state{0};  // ObjectState; relaxed
 Watched g_watched[kMaxTables];
 uint32_t g_watched_count = 0;
 uint64_t g_data_start = 0;  // the interpreter's variables
 uint64_t g_data_limit = 0;
 
 bool try_enter() {
-  return !g_busy.exchange(true, std::memory_order_acquire);
+  return !g_objects_busy.exchange(true, std::memory_order_acquire);
 }
 void leave() {
-  g_busy.store(false, std::memory_order_release);
+  g_objects_busy.store(false, std::memory_order_release);
 }
 
 // Of an interpreter's data, whatever lies there: a sanitizer would ask what a word belongs to.
@@ -189,7 +189,7 @@ void forget_tables() {
 }
 
 void set_state(ObjectState state) {
-  g_state.store(static_cast<uint32_t>(state), std::memory_order_relaxed);
+  g_object_state.store(static_cast<uint32_t>(state), std::memory_order_relaxed);
   const Interpreter* python = g_attached;
   profiler::note_runtime(kRuntimeId, python != nullptr ? python->version >> 16 : 0,
                          static_cast<uint32_t>(state));
@@ -369,7 +369,7 @@ void reset_objects_in_child() {
 }
 
 ObjectState object_state() {
-  return static_cast<ObjectState>(g_state.load(std::memory_order_relaxed));
+  return static_cast<ObjectState>(g_object_state.load(std::memory_order_relaxed));
 }
 
 }  // namespace memprof::cpython

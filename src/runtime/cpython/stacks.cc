@@ -15,7 +15,7 @@ constexpr uint32_t kMaxFailures = 3;
 
 // Written by compare-exchange; acquire where the layout is read, pairs with the releases in prepare() and
 // settle().
-std::atomic<uint32_t> g_state{static_cast<uint32_t>(StackState::kNone)};
+std::atomic<uint32_t> g_stack_state{static_cast<uint32_t>(StackState::kNone)};
 std::atomic<bool> g_has_tail_calls{false};         // relaxed: before kRead
 std::atomic<uint32_t> g_failures{0};               // relaxed
 std::atomic<bool> g_shows_evaluation_loop{false};  // relaxed
@@ -28,8 +28,8 @@ uint32_t raw(StackState state) {
 
 void prepare(const Interpreter& interpreter) {
   uint32_t expected = raw(StackState::kNone);
-  if (!g_state.compare_exchange_strong(expected, kMaking, std::memory_order_acquire,
-                                       std::memory_order_relaxed)) {
+  if (!g_stack_state.compare_exchange_strong(expected, kMaking, std::memory_order_acquire,
+                                             std::memory_order_relaxed)) {
     return;
   }
   const bool is_known = interpreter.gil_state_thread_state != nullptr && interpreter.code_type != nullptr &&
@@ -37,7 +37,7 @@ void prepare(const Interpreter& interpreter) {
                         find_layout(interpreter, &g_layout);
   g_version.store(interpreter.version, std::memory_order_relaxed);
   const StackState state = is_known ? StackState::kUnchecked : StackState::kUnknownVersion;
-  g_state.store(raw(state), std::memory_order_release);
+  g_stack_state.store(raw(state), std::memory_order_release);
   profiler::note_runtime_stacks(kRuntimeId, raw(state));
 }
 
@@ -76,7 +76,7 @@ ThreadState find_thread(const Interpreter& interpreter) {
 }  // namespace
 
 StackState stack_state() {
-  const uint32_t state = g_state.load(std::memory_order_relaxed);
+  const uint32_t state = g_stack_state.load(std::memory_order_relaxed);
   return state == kMaking ? StackState::kNone : static_cast<StackState>(state);
 }
 
@@ -85,10 +85,10 @@ RunningThread running_thread() {
   if (interpreter == nullptr) {
     return {};
   }
-  uint32_t state = g_state.load(std::memory_order_acquire);
+  uint32_t state = g_stack_state.load(std::memory_order_acquire);
   if (state == raw(StackState::kNone)) {
     prepare(*interpreter);
-    state = g_state.load(std::memory_order_acquire);
+    state = g_stack_state.load(std::memory_order_acquire);
   }
   // Another version that was loaded later is laid out in another way.
   if ((state != raw(StackState::kRead) && state != raw(StackState::kUnchecked)) ||
@@ -113,8 +113,8 @@ bool may_be_gone(const RunningThread& thread) {
 
 void reset_stacks_in_child() {
   uint32_t expected = kMaking;
-  g_state.compare_exchange_strong(expected, raw(StackState::kNone), std::memory_order_release,
-                                  std::memory_order_relaxed);
+  g_stack_state.compare_exchange_strong(expected, raw(StackState::kNone), std::memory_order_release,
+                                        std::memory_order_relaxed);
 }
 
 void settle(bool is_good, bool has_tail_calls) {
@@ -126,7 +126,7 @@ void settle(bool is_good, bool has_tail_calls) {
   } else if (g_failures.fetch_add(1, std::memory_order_relaxed) + 1 < kMaxFailures) {
     return;
   }
-  if (g_state.compare_exchange_strong(expected, raw(state), std::memory_order_release)) {
+  if (g_stack_state.compare_exchange_strong(expected, raw(state), std::memory_order_release)) {
     profiler::note_runtime_stacks(kRuntimeId, raw(state));
   }
 }

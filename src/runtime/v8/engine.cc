@@ -11,43 +11,45 @@ std::atomic<const Engine*> g_engine{nullptr};
 
 namespace {
 
-enum Name : uint32_t {
-  kCurrent,  // the first: it says which module is the engine
-  kStackSample,
-  kCodeEvents,
-  kBeforeCall,
-  kEmbeddedCode,
-  kCodeRange,
-  kLineNumber,
-  kVersion,
-  kNeeded,
-  kKeyCreated = kNeeded,  // V8 before 11 has it
-  kBytecodeHeader,
-  kNewCode,  // V8 before 11: these two allocate under a lock that a stack sample takes, too
-  kMovedCode,
-  kCollections,
-  kBeginScope,  // both, or the three after them
-  kEndScope,
-  kBeginSeal,
-  kEndSeal,
-  kDeleteExtensions,
-  kBeginText,  // one of these
-  kBeginTextWithOptions,
-  kHeapProfiler,  // from here to the end: all, for HeapFunctions
-  kHeapStart,
-  kHeapStop,
-  kHeapProfile,
-  kEndText,
-  kHeapStatistics,
-  kSpaceCount,
-  kSpaceStatistics,
-  kContext,
-  kEnvironment,
-  kAtExit,
-  kAtCleanup,
-  kNames,
+struct Symbol {
+  enum Name : uint32_t {
+    kCurrent,  // the first: it says which module is the engine
+    kStackSample,
+    kCodeEvents,
+    kBeforeCall,
+    kEmbeddedCode,
+    kCodeRange,
+    kLineNumber,
+    kVersion,
+    kNeeded,
+    kKeyCreated = kNeeded,  // V8 before 11 has it
+    kBytecodeHeader,
+    kNewCode,  // V8 before 11: these two allocate under a lock that a stack sample takes, too
+    kMovedCode,
+    kCollections,
+    kBeginScope,  // both, or the three after them
+    kEndScope,
+    kBeginSeal,
+    kEndSeal,
+    kDeleteExtensions,
+    kBeginText,  // one of these
+    kBeginTextWithOptions,
+    kHeapProfiler,  // from here to the end: all, for HeapFunctions
+    kHeapStart,
+    kHeapStop,
+    kHeapProfile,
+    kEndText,
+    kHeapStatistics,
+    kSpaceCount,
+    kSpaceStatistics,
+    kContext,
+    kEnvironment,
+    kAtExit,
+    kAtCleanup,
+    kNames,
+  };
 };
-const char* const kNamesOf[kNames] = {
+const char* const kNamesOf[Symbol::kNames] = {
     "_ZN2v87Isolate13TryGetCurrentEv",
     "_ZN2v87Isolate14GetStackSampleERKNS_13RegisterStateEPPvmPNS_10SampleInfoE",
     "_ZN2v87Isolate22SetJitCodeEventHandlerENS_19JitCodeEventOptionsEPFvPKNS_12JitCodeEventEE",
@@ -89,63 +91,65 @@ __thread uint32_t t_suspensions __attribute__((tls_model("initial-exec")));
 
 HeapFunctions heap_functions(const void* const* addresses) {
   HeapFunctions heap{};
-  const bool has_scopes = addresses[kBeginScope] != nullptr && addresses[kEndScope] != nullptr;
-  const bool has_seals = addresses[kBeginSeal] != nullptr && addresses[kEndSeal] != nullptr &&
-                         addresses[kDeleteExtensions] != nullptr;
-  const Name begin_text = addresses[kBeginText] != nullptr ? kBeginText : kBeginTextWithOptions;
+  const bool has_scopes =
+      addresses[Symbol::kBeginScope] != nullptr && addresses[Symbol::kEndScope] != nullptr;
+  const bool has_seals = addresses[Symbol::kBeginSeal] != nullptr && addresses[Symbol::kEndSeal] != nullptr &&
+                         addresses[Symbol::kDeleteExtensions] != nullptr;
+  const Symbol::Name begin_text =
+      addresses[Symbol::kBeginText] != nullptr ? Symbol::kBeginText : Symbol::kBeginTextWithOptions;
   bool has_all = (has_scopes || has_seals) && addresses[begin_text] != nullptr;
-  for (uint32_t i = kHeapProfiler; i < kNames; ++i) {
+  for (uint32_t i = Symbol::kHeapProfiler; i < Symbol::kNames; ++i) {
     has_all = has_all && addresses[i] != nullptr;
   }
   if (!has_all) {
     return heap;
   }
-  set_function(heap.profiler, addresses[kHeapProfiler]);
-  set_function(heap.start, addresses[kHeapStart]);
-  set_function(heap.stop, addresses[kHeapStop]);
-  set_function(heap.profile, addresses[kHeapProfile]);
+  set_function(heap.profiler, addresses[Symbol::kHeapProfiler]);
+  set_function(heap.start, addresses[Symbol::kHeapStart]);
+  set_function(heap.stop, addresses[Symbol::kHeapStop]);
+  set_function(heap.profile, addresses[Symbol::kHeapProfile]);
   if (has_scopes) {
-    set_function(heap.begin_scope, addresses[kBeginScope]);
-    set_function(heap.end_scope, addresses[kEndScope]);
+    set_function(heap.begin_scope, addresses[Symbol::kBeginScope]);
+    set_function(heap.end_scope, addresses[Symbol::kEndScope]);
   } else {
-    set_function(heap.begin_seal, addresses[kBeginSeal]);
-    set_function(heap.end_seal, addresses[kEndSeal]);
-    set_function(heap.delete_extensions, addresses[kDeleteExtensions]);
+    set_function(heap.begin_seal, addresses[Symbol::kBeginSeal]);
+    set_function(heap.end_seal, addresses[Symbol::kEndSeal]);
+    set_function(heap.delete_extensions, addresses[Symbol::kDeleteExtensions]);
   }
   set_function(heap.begin_text, addresses[begin_text]);
-  set_function(heap.end_text, addresses[kEndText]);
-  set_function(heap.statistics, addresses[kHeapStatistics]);
-  set_function(heap.space_count, addresses[kSpaceCount]);
-  set_function(heap.space_statistics, addresses[kSpaceStatistics]);
-  set_function(heap.context, addresses[kContext]);
-  set_function(heap.environment, addresses[kEnvironment]);
-  set_function(heap.at_exit, addresses[kAtExit]);
-  set_function(heap.at_cleanup, addresses[kAtCleanup]);
+  set_function(heap.end_text, addresses[Symbol::kEndText]);
+  set_function(heap.statistics, addresses[Symbol::kHeapStatistics]);
+  set_function(heap.space_count, addresses[Symbol::kSpaceCount]);
+  set_function(heap.space_statistics, addresses[Symbol::kSpaceStatistics]);
+  set_function(heap.context, addresses[Symbol::kContext]);
+  set_function(heap.environment, addresses[Symbol::kEnvironment]);
+  set_function(heap.at_exit, addresses[Symbol::kAtExit]);
+  set_function(heap.at_cleanup, addresses[Symbol::kAtCleanup]);
   return heap;
 }
 
 // false: it is not an engine that we can use.
 bool fill(const void* const* addresses, Engine* found) {
-  for (uint32_t i = 0; i < kNeeded; ++i) {
+  for (uint32_t i = 0; i < Symbol::kNeeded; ++i) {
     if (addresses[i] == nullptr) {
       return false;
     }
   }
-  set_function(found->try_get_current, addresses[kCurrent]);
-  set_function(found->get_stack_sample, addresses[kStackSample]);
-  set_function(found->set_code_event_handler, addresses[kCodeEvents]);
-  set_function(found->add_before_call_callback, addresses[kBeforeCall]);
-  set_function(found->embedded_code_range, addresses[kEmbeddedCode]);
-  set_function(found->code_range, addresses[kCodeRange]);
-  set_function(found->line_number, addresses[kLineNumber]);
-  set_function(found->get_version, addresses[kVersion]);
-  found->isolate_key_created = static_cast<const uint8_t*>(addresses[kKeyCreated]);
-  found->bytecode_header = static_cast<const int32_t*>(addresses[kBytecodeHeader]);
-  set_function(found->add_collection_callback, addresses[kCollections]);
+  set_function(found->try_get_current, addresses[Symbol::kCurrent]);
+  set_function(found->get_stack_sample, addresses[Symbol::kStackSample]);
+  set_function(found->set_code_event_handler, addresses[Symbol::kCodeEvents]);
+  set_function(found->add_before_call_callback, addresses[Symbol::kBeforeCall]);
+  set_function(found->embedded_code_range, addresses[Symbol::kEmbeddedCode]);
+  set_function(found->code_range, addresses[Symbol::kCodeRange]);
+  set_function(found->line_number, addresses[Symbol::kLineNumber]);
+  set_function(found->get_version, addresses[Symbol::kVersion]);
+  found->isolate_key_created = static_cast<const uint8_t*>(addresses[Symbol::kKeyCreated]);
+  found->bytecode_header = static_cast<const int32_t*>(addresses[Symbol::kBytecodeHeader]);
+  set_function(found->add_collection_callback, addresses[Symbol::kCollections]);
   found->version = parse_version(found->get_version());
   const bool may_lock_again = found->version >> 8 >= kFirstVersionThatMayLockAgain;
-  found->locks[0] = may_lock_again ? 0 : reinterpret_cast<uint64_t>(addresses[kNewCode]);
-  found->locks[1] = may_lock_again ? 0 : reinterpret_cast<uint64_t>(addresses[kMovedCode]);
+  found->locks[0] = may_lock_again ? 0 : reinterpret_cast<uint64_t>(addresses[Symbol::kNewCode]);
+  found->locks[1] = may_lock_again ? 0 : reinterpret_cast<uint64_t>(addresses[Symbol::kMovedCode]);
   found->heap = heap_functions(addresses);
   return found->version != 0 &&
          (found->isolate_key_created != nullptr || found->version >> 8 >= kFirstVersionWithoutKey);
@@ -159,7 +163,7 @@ struct Traits {
   using Found = Engine;
   // A process has one.  More are for a libnode.so that was loaded again elsewhere.
   static constexpr uint32_t kMaxFound = 4;
-  static constexpr uint32_t kNames = v8::kNames;
+  static constexpr uint32_t kNames = Symbol::kNames;
   static const char* const* names() { return kNamesOf; }
   static bool fill(const void* const* addresses, Found* found) { return v8::fill(addresses, found); }
   static bool is_the_same(const Found& a, const Found& b) { return v8::is_the_same(a, b); }

@@ -13,13 +13,13 @@
 #include "platform/linux/inline_hooks/slow_paths.h"
 #include "platform/linux/memory/own_pages.h"
 #include "platform/memory.h"
+#include "platform/memory_areas.h"
 
 namespace memprof::platform {
 namespace {
 
-constexpr uint64_t kPage = 4096;
 uint64_t page_aligned(uint64_t bytes) {
-  return (bytes + kPage - 1) & ~(kPage - 1);
+  return (bytes + kSmallestPage - 1) & ~(kSmallestPage - 1);
 }
 
 void copy_text(char* to, size_t room, const char* text) {
@@ -154,7 +154,7 @@ class Hooker {
   // A tracer that is killed between the pages would leave half a jump.
   static bool is_across_pages(const HookSite& site) {
     const uint64_t at = site.address + site.entry_bytes;
-    return at / kPage != (at + kJumpBytes - 1) / kPage;
+    return at / kSmallestPage != (at + kJumpBytes - 1) / kSmallestPage;
   }
 
   void fill_site(HookSite* site, InnerHeap* heap, const Function& f, bool is_near, uint64_t gate) {

@@ -22,7 +22,7 @@ constexpr const char* kNames[kFrameCalls] = {
 };
 
 // Of all callers.  Release when it is set, acquire when it is read.
-std::atomic<uint64_t> g_real[kFrameCalls];
+std::atomic<uint64_t> g_real_frame_calls[kFrameCalls];
 
 // Of one caller.
 struct Site {
@@ -81,7 +81,7 @@ uint64_t find_for(uint32_t call, uint64_t caller) {
   const MuteScope mute;  // what the loader allocates is ours
   uint64_t real = reinterpret_cast<uint64_t>(dlsym(RTLD_NEXT, kNames[call]));
   if (real != 0) {
-    g_real[call].store(real, std::memory_order_release);
+    g_real_frame_calls[call].store(real, std::memory_order_release);
   } else if ((real = find_for(call, caller)) != 0) {
     add_site({caller, real, call});
   }
@@ -89,7 +89,7 @@ uint64_t find_for(uint32_t call, uint64_t caller) {
 }
 
 uint64_t real_of(uint32_t call, uint64_t caller) {
-  uint64_t real = g_real[call].load(std::memory_order_acquire);
+  uint64_t real = g_real_frame_calls[call].load(std::memory_order_acquire);
   if (real == 0) {
     real = known_site(call, caller);
   }
@@ -139,7 +139,7 @@ template <typename Function>
 }  // namespace
 
 void set_frame_call(uint32_t call, uint64_t address) {
-  g_real[call].store(address, std::memory_order_release);
+  g_real_frame_calls[call].store(address, std::memory_order_release);
 }
 
 }  // namespace memprof::interpose

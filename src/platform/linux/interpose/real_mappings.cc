@@ -63,7 +63,7 @@ void* first_sbrk(intptr_t increment) {
 }
 
 template <typename Function>
-void publish(Function*& slot, Function* found) {
+void publish_mapping_call(Function*& slot, Function* found) {
   if (found != nullptr) {
     __atomic_store_n(&slot, found, __ATOMIC_RELEASE);  // hooks of other threads read it
   }
@@ -71,7 +71,7 @@ void publish(Function*& slot, Function* found) {
 
 template <typename Function>
 void find(Function*& slot, const char* name) {
-  publish(slot, reinterpret_cast<Function*>(dlsym(RTLD_NEXT, name)));
+  publish_mapping_call(slot, reinterpret_cast<Function*>(dlsym(RTLD_NEXT, name)));
 }
 
 }  // namespace
@@ -80,12 +80,12 @@ RealMappings g_real_mappings{first_mmap, first_mmap, first_munmap, first_mremap,
 
 void set_real_mappings(const RealMappings& found) {
   RealMappings& real = g_real_mappings;
-  publish(real.mmap, found.mmap);
-  publish(real.mmap64, found.mmap64);
-  publish(real.munmap, found.munmap);
-  publish(real.mremap, found.mremap);
-  publish(real.brk, found.brk);
-  publish(real.sbrk, found.sbrk);
+  publish_mapping_call(real.mmap, found.mmap);
+  publish_mapping_call(real.mmap64, found.mmap64);
+  publish_mapping_call(real.munmap, found.munmap);
+  publish_mapping_call(real.mremap, found.mremap);
+  publish_mapping_call(real.brk, found.brk);
+  publish_mapping_call(real.sbrk, found.sbrk);
 }
 
 void resolve_mappings() {

@@ -7,16 +7,15 @@
 #include "platform/linux/memory/safe_read.h"
 #include "platform/linux/memory/stack_bounds.h"
 #include "platform/memory.h"
+#include "platform/memory_areas.h"
 #include "platform/process.h"
 
 namespace memprof::platform {
 namespace {
 
-constexpr uint64_t kPage = 4096;
-
 bool are_readable(uint64_t address, size_t size_bytes) {
   const uint64_t last = address + size_bytes - 1;
-  for (uint64_t page = address & ~(kPage - 1); page <= last; page += kPage) {
+  for (uint64_t page = address & ~(kSmallestPage - 1); page <= last; page += kSmallestPage) {
     if (!is_readable(page)) {
       return false;
     }

@@ -13,13 +13,13 @@
 #include "format/hash.h"
 #include "platform/linux/libc/c_library.h"
 #include "platform/linux/memory/system_call.h"
+#include "platform/memory_areas.h"
 #include "platform/process.h"
 #include "platform/stack.h"
 
 namespace memprof::platform {
 namespace {
 
-constexpr uint64_t kPage = 4096;
 // A foreign stack is asked for in steps of so many pages, up from the stack pointer.
 constexpr uint64_t kForeignPages = 4;
 // A stack pointer further than this below the end that we suppose is not on that stack.
@@ -40,12 +40,12 @@ struct Remembered {
 __thread Remembered t_stack __attribute__((tls_model("initial-exec")));
 
 uint64_t page_of(uint64_t address) {
-  return address & ~(kPage - 1);
+  return address & ~(kSmallestPage - 1);
 }
 
 // How far up from `low` the memory is readable without a gap, `high` at most.
 uint64_t readable_up_to(uint64_t low, uint64_t high) {
-  for (uint64_t page = page_of(low); page < high; page += kPage) {
+  for (uint64_t page = page_of(low); page < high; page += kSmallestPage) {
     if (!is_readable(page)) {
       return page < low ? low : page;
     }
@@ -113,7 +113,7 @@ bool is_byte_copied(uint64_t address) {
 }
 
 uint64_t grow_foreign(uint64_t high) {
-  return high % kPage != 0 ? high : readable_up_to(high, high + kForeignPages * kPage);
+  return high % kSmallestPage != 0 ? high : readable_up_to(high, high + kForeignPages * kSmallestPage);
 }
 
 }  // namespace
@@ -159,21 +159,23 @@ unwind::StackBounds stack_bounds(uint64_t stack_pointer) {
   const uint64_t from = page_of(stack_pointer);
   if (is_sandboxed()) {
     // Nothing can be asked: what the thread is using is there, and where it ends is not known.
-    return {stack_pointer, from + kPage, grow_foreign};
+    return {stack_pointer, from + kSmallestPage, grow_foreign};
   }
-  if (high != 0 && stack_pointer < low && low - from <= kMaxPages * kPage && reaches(from, low, high)) {
+  if (high != 0 && stack_pointer < low && low - from <= kMaxPages * kSmallestPage &&
+      reaches(from, low, high)) {
     t_stack.low = from;
     return {stack_pointer, high, nullptr};
   }
   if (high == 0) {
     const uint64_t end = supposed_end(stack_pointer);
-    if (end != 0 && end - from <= kMaxPages * kPage && reaches(from, end, end)) {
+    if (end != 0 && end - from <= kMaxPages * kSmallestPage && reaches(from, end, end)) {
       t_stack.low = from;
       t_stack.high = end;
       return {stack_pointer, end, nullptr};
     }
   }
-  return {stack_pointer, readable_up_to(stack_pointer, page_of(stack_pointer) + kForeignPages * kPage),
+  return {stack_pointer,
+          readable_up_to(stack_pointer, page_of(stack_pointer) + kForeignPages * kSmallestPage),
           grow_foreign};
 }
 

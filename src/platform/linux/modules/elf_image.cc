@@ -12,6 +12,7 @@
 #include "platform/linux/memory/stack_bounds.h"
 #include "platform/linux/modules/module_map.h"
 #include "platform/memory.h"
+#include "platform/memory_areas.h"
 #include "platform/process.h"
 
 // MEMPROF_MODULE_MAP: never ask the C library (for tests, and where its headers do not declare the function).
@@ -30,7 +31,6 @@ using FindObject = int (*)(void*, dl_find_object*);
 std::atomic<FindObject> g_find_object{nullptr};  // relaxed: whoever looks it up finds the same
 
 constexpr uint64_t kMaxHeaders = 128;
-constexpr uint64_t kPage = 4096;
 
 // Modules whose first page was found readable, for the time in a sandbox, when nothing can be asked.  The loader's entry and
 // the address tell a module: who is loaded there has its first page there.
@@ -58,7 +58,7 @@ class ReadableModules {
 
   // Where it is, or may be; nullptr: there is no room.
   std::atomic<uint64_t>* place_of(uint64_t base) {
-    const uint64_t hash = base / kPage * 0x9e3779b97f4a7c15 >> 32;
+    const uint64_t hash = base / kSmallestPage * 0x9e3779b97f4a7c15 >> 32;
     for (uint64_t i = 0; i < kTries; ++i) {
       std::atomic<uint64_t>& place = bases_[(hash + i) % kPlaces];
       const uint64_t there = place.load(std::memory_order_relaxed);
@@ -84,8 +84,8 @@ void find_headers_at(uint64_t base, const link_map* map, ElfImage* image) {
   memcpy(&header, reinterpret_cast<const void*>(base), sizeof(header));
   // A module may lie about its size: headers are only believed in the page that was found readable.
   if (memcmp(header.e_ident, ELFMAG, SELFMAG) == 0 && header.e_phentsize == sizeof(ElfW(Phdr)) &&
-      header.e_phnum <= kMaxHeaders && header.e_phoff <= kPage &&
-      header.e_phnum * sizeof(ElfW(Phdr)) <= kPage - header.e_phoff) {
+      header.e_phnum <= kMaxHeaders && header.e_phoff <= kSmallestPage &&
+      header.e_phnum * sizeof(ElfW(Phdr)) <= kSmallestPage - header.e_phoff) {
     image->headers = reinterpret_cast<const ElfW(Phdr)*>(base + header.e_phoff);
     image->header_count = header.e_phnum;
   }

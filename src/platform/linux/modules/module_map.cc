@@ -13,6 +13,7 @@
 #include "platform/clock.h"
 #include "platform/linux/memory/mappings.h"
 #include "platform/memory.h"
+#include "platform/memory_areas.h"
 #include "platform/process.h"
 
 namespace memprof::platform {
@@ -21,8 +22,7 @@ ModuleMap g_module_map;
 
 namespace {
 
-constexpr uint64_t kPage = 4096;
-constexpr uint64_t kMaxHeaders = 128;
+constexpr uint64_t kMaxHeadersRead = 128;
 constexpr uint32_t kWords = sizeof(LoadedSegment) / sizeof(uint64_t);
 constexpr size_t kPathBytes = 1 << 20;
 constexpr size_t kBufferBytes = 65536;
@@ -125,7 +125,7 @@ struct ModuleMap::Memory {
   char paths[kPathBytes];
   size_t path_bytes;
   char buffer[kBufferBytes];
-  ElfW(Phdr) headers[kMaxHeaders];
+  ElfW(Phdr) headers[kMaxHeadersRead];
 };
 
 // Makes a snapshot out of the list of mappings.
@@ -158,8 +158,8 @@ class ModuleMap::Writer {
     memcpy(&header, &first, sizeof(header));
     const uint64_t headers_bytes = header.e_phnum * sizeof(ElfW(Phdr));
     if (memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 || header.e_ident[EI_CLASS] != ELFCLASS64 ||
-        header.e_phentsize != sizeof(ElfW(Phdr)) || header.e_phnum == 0 || header.e_phnum > kMaxHeaders ||
-        header.e_phoff > kPage || headers_bytes > kPage - header.e_phoff ||
+        header.e_phentsize != sizeof(ElfW(Phdr)) || header.e_phnum == 0 || header.e_phnum > kMaxHeadersRead ||
+        header.e_phoff > kSmallestPage || headers_bytes > kSmallestPage - header.e_phoff ||
         !read_memory(mapping.start + header.e_phoff, memory_.headers, headers_bytes)) {
       return;
     }
@@ -175,7 +175,7 @@ class ModuleMap::Writer {
     const ElfW(Phdr)* start = nullptr;
     for (uint64_t i = 0; i < module_.header_count && start == nullptr; ++i) {
       const ElfW(Phdr)& h = memory_.headers[i];
-      start = h.p_type == PT_LOAD && h.p_offset < kPage ? &h : nullptr;
+      start = h.p_type == PT_LOAD && h.p_offset < kSmallestPage ? &h : nullptr;
     }
     if (start == nullptr) {
       return;
@@ -219,8 +219,8 @@ class ModuleMap::Writer {
       if (h.p_type != PT_LOAD || h.p_memsz == 0) {
         continue;
       }
-      module_.start = (module_.bias + h.p_vaddr) & ~(kPage - 1);
-      module_.limit = (module_.bias + h.p_vaddr + h.p_memsz + kPage - 1) & ~(kPage - 1);
+      module_.start = (module_.bias + h.p_vaddr) & ~(kSmallestPage - 1);
+      module_.limit = (module_.bias + h.p_vaddr + h.p_memsz + kSmallestPage - 1) & ~(kSmallestPage - 1);
       enter_segment();
     }
   }
@@ -347,7 +347,7 @@ void ModuleMap::wait_for_renewal() const {
 
 bool ModuleMap::find(uint64_t address, LoadedSegment* segment) {
   constexpr uint64_t kAddressEnd = uint64_t{1} << 48;
-  if (address < kPage || address >= kAddressEnd) {
+  if (address < kSmallestPage || address >= kAddressEnd) {
     return false;
   }
   if (look_up(address, segment)) {

@@ -7,14 +7,13 @@
 #include "platform/linux/libc/c_library.h"
 #include "platform/linux/modules/elf_image.h"
 #include "platform/linux/modules/module_map.h"
+#include "platform/memory_areas.h"
 #include "platform/modules.h"
 #include "platform/stack.h"
 #include "unwind/tables/rule_cache.h"
 
 namespace memprof::platform {
 namespace {
-
-constexpr uint64_t kPage = 4096;
 
 uint64_t align_up(uint64_t n, uint64_t alignment) {
   return (n + alignment - 1) & ~(alignment - 1);
@@ -76,9 +75,9 @@ bool find_module(uint64_t address, ModuleInfo* info) {
   // The mapping of a profile is a segment: only within one does a file offset follow from an address.
   if (const ElfW(Phdr)* segment = find_segment(elf, address)) {
     const uint64_t start = elf.bias + segment->p_vaddr;
-    const uint64_t lead = segment->p_vaddr % kPage;
+    const uint64_t lead = segment->p_vaddr % kSmallestPage;
     info->start = start - lead;
-    info->limit = align_up(start + segment->p_memsz, kPage);
+    info->limit = align_up(start + segment->p_memsz, kSmallestPage);
     info->file_offset = segment->p_offset >= lead ? segment->p_offset - lead : 0;
   }
   for (uint64_t i = 0; i < elf.header_count; ++i) {

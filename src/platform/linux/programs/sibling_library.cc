@@ -14,7 +14,7 @@ namespace memprof::platform {
 namespace {
 
 constexpr char kMuslFolder[] = "/memprof/musl";
-constexpr char kName[] = "/libmemprof.so";
+constexpr char kSibling[] = "/libmemprof.so";
 
 char g_path[1024];
 
@@ -28,12 +28,12 @@ bool is_there(const char* path) {
 // `path[0..length]` and what follows it.
 void set_path(const char* path, size_t length, const char* folder) {
   const size_t folder_length = strlen(folder);
-  if (length + folder_length + sizeof(kName) > sizeof(g_path)) {
+  if (length + folder_length + sizeof(kSibling) > sizeof(g_path)) {
     return;
   }
   memcpy(g_path, path, length);
   memcpy(g_path + length, folder, folder_length);
-  memcpy(g_path + length + folder_length, kName, sizeof(kName));
+  memcpy(g_path + length + folder_length, kSibling, sizeof(kSibling));
 }
 
 void look_beside(const char* own) {

@@ -6,7 +6,6 @@
 namespace memprof::v8 {
 namespace {
 
-constexpr uint64_t kWord = 8;
 constexpr uint64_t kTag = 1;
 constexpr uint64_t kTagMask = 3;
 

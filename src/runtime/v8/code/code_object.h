@@ -12,6 +12,8 @@
 
 namespace memprof::v8 {
 
+inline constexpr uint64_t kWord = 8;  // bytes; V8 without compressed pointers
+
 class CodeObjects {
  public:
   // Calls try_table(start, size_bytes) with what may be a table, until it says that it is one.
@@ -34,7 +36,7 @@ class CodeObjects {
       uint64_t start = 0;
       uint32_t bytes = 0;
       return object_at(code_start, place / kWordsInside, &owner) &&
-             read_object(owner + 8 * (1 + place % kWordsInside), &object) &&
+             read_object(owner + kWord * (1 + place % kWordsInside), &object) &&
              read_table(object, &start, &bytes) && try_list(owner, start, bytes);
     });
   }

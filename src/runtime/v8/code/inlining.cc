@@ -7,7 +7,6 @@ namespace memprof::v8 {
 namespace {
 
 constexpr uint32_t kMaxPositions = 1u << 14;
-constexpr uint64_t kWord = 8;
 constexpr int32_t kSelf = -1;  // for the index of a function: the one that is compiled
 
 // A signed number, 7 bits to a byte, its sign in the lowest bit.

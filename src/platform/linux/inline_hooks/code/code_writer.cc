@@ -1,15 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "platform/linux/inline_hooks/code/code_writer.h"
+#include "platform/memory_areas.h"
 
 #include <string.h>
 #include <sys/mman.h>
 
 namespace memprof::platform {
-namespace {
-
-constexpr uint64_t kPage = 4096;
-
-}  // namespace
+namespace {}  // namespace
 
 SignalsBlocked::SignalsBlocked() {
   sigset_t all;
@@ -30,8 +27,8 @@ void encode_jump(uint64_t at, uint64_t target, uint8_t (&jump)[kJumpBytes]) {
 bool write_jump(uint64_t at, uint64_t target) {
   uint8_t jump[kJumpBytes];
   encode_jump(at, target, jump);
-  const uint64_t start = at & ~(kPage - 1);
-  const uint64_t bytes = ((at + kJumpBytes + kPage - 1) & ~(kPage - 1)) - start;
+  const uint64_t start = at & ~(kSmallestPage - 1);
+  const uint64_t bytes = ((at + kJumpBytes + kSmallestPage - 1) & ~(kSmallestPage - 1)) - start;
   auto* pages = reinterpret_cast<void*>(start);
   // Executable all the while: a policy that does not let changed code be executed refuses here, before it is changed.
   if (mprotect(pages, bytes, PROT_READ | PROT_WRITE | PROT_EXEC) != 0) {

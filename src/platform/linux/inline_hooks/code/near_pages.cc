@@ -6,6 +6,7 @@
 #include "platform/linux/memory/mappings.h"
 #include "platform/linux/memory/own_pages.h"
 #include "platform/memory.h"
+#include "platform/memory_areas.h"
 
 #if !defined(MAP_FIXED_NOREPLACE)
 #define MAP_FIXED_NOREPLACE 0x100000
@@ -16,9 +17,8 @@ namespace {
 
 constexpr uint64_t kReach = (uint64_t{1} << 31) - (uint64_t{1} << 20);
 constexpr size_t kBufferBytes = 64 * 1024;
-constexpr uint64_t kPage = 4096;
 // From its neighbours: room for a stack or a heap to grow into.
-constexpr uint64_t kDistance = 64 * kPage;
+constexpr uint64_t kDistance = 64 * kSmallestPage;
 constexpr uint64_t kLowest = 1 << 20;
 constexpr int kMaxTries = 8;  // others may map there meanwhile
 
@@ -43,7 +43,7 @@ uint64_t find_place(uint64_t low, uint64_t high, size_t size_bytes, char* buffer
   while (reader.next(&m)) {
     if (m.start > previous && m.start - previous >= size_bytes + 2 * kDistance) {
       consider(previous + kDistance);
-      consider((m.start - kDistance - size_bytes) & ~(kPage - 1));
+      consider((m.start - kDistance - size_bytes) & ~(kSmallestPage - 1));
     }
     previous = m.limit > previous ? m.limit : previous;
   }
