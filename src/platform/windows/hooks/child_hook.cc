@@ -10,7 +10,7 @@
 namespace memprof::platform {
 namespace {
 
-uint64_t g_real = 0;  // written before the hook runs
+uint64_t g_real_child_hook = 0;  // written before the hook runs
 
 using CreateProcessInternal = BOOL(WINAPI*)(HANDLE token, const wchar_t* program, wchar_t* line,
                                             SECURITY_ATTRIBUTES* process_attributes,
@@ -27,7 +27,7 @@ MEMPROF_HOOK BOOL WINAPI create_process(HANDLE token, const wchar_t* program, wc
                                         PROCESS_INFORMATION* process, HANDLE* new_token) {
   const bool is_debugged = (flags & (DEBUG_PROCESS | DEBUG_ONLY_THIS_PROCESS)) != 0;
   const DWORD more = is_debugged ? 0 : CREATE_SUSPENDED;
-  const BOOL made = reinterpret_cast<CreateProcessInternal>(g_real)(
+  const BOOL made = reinterpret_cast<CreateProcessInternal>(g_real_child_hook)(
       token, program, line, process_attributes, thread_attributes, inherits, flags | more, environment,
       folder, startup, process, new_token);
   if (made && !is_debugged) {
@@ -41,7 +41,7 @@ MEMPROF_HOOK BOOL WINAPI create_process(HANDLE token, const wchar_t* program, wc
   return made;
 }
 
-Patch g_patch = {"CreateProcessInternalW", nullptr, &g_real};
+Patch g_patch = {"CreateProcessInternalW", nullptr, &g_real_child_hook};
 
 }  // namespace
 

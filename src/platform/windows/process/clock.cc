@@ -4,6 +4,7 @@
 #include <atomic>
 
 #include "format/hash.h"
+#include "platform/windows/process/file_time.h"
 #include "platform/windows/system.h"
 
 namespace memprof::platform {
@@ -17,10 +18,6 @@ std::atomic<bool> g_is_stopped{false};  // relaxed
 std::atomic<uint64_t> g_stopped_ns{0};  // relaxed
 std::atomic<uint64_t> g_frequency{0};   // relaxed: everybody finds the same
 std::atomic<uint64_t> g_seeds{0};       // relaxed: each call needs another number
-
-uint64_t ticks_of(const FILETIME& time) {
-  return (uint64_t{time.dwHighDateTime} << 32) | time.dwLowDateTime;
-}
 
 uint64_t counter() {
   LARGE_INTEGER now;

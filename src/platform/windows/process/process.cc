@@ -4,6 +4,7 @@
 
 #include <cstring>
 
+#include "platform/windows/process/file_time.h"
 #include "platform/windows/process/text.h"
 #include "platform/windows/system.h"
 
@@ -48,10 +49,6 @@ void read_environment() {
     FreeEnvironmentStringsW(block);
   }
   g_environment[used] = '\0';
-}
-
-uint64_t ticks_of(const FILETIME& time) {
-  return (uint64_t{time.dwHighDateTime} << 32) | time.dwLowDateTime;
 }
 
 // The rules by which a C runtime takes a command line apart.  Units of the argument; *next: behind it.
