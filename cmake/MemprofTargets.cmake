@@ -106,7 +106,8 @@ function(memprof_target_library name)
     target_compile_options(${name} PRIVATE -O2)
   endif()
   if(MEMPROF_UNITY_ENGINE)
-    list(FILTER ARGN EXCLUDE REGEX "^\\$<|/hook_table\\.cc$") # which declares hooks of all types as one
+    # The one declares hooks of all types as one; the other defines what a header of the system declares otherwise.
+    list(FILTER ARGN EXCLUDE REGEX "^\\$<|/hook_table\\.cc$|/interpose/process/mappings\\.cc$")
     memprof_unity_by_folder(${name} ${ARGN})
   endif()
 endfunction()
