@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "profile/symbolize/pe/windows_path.h"
+#include "profile/symbolize/files/windows_path.h"
 
 #include <strings.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "profile/symbolize/elf/demangle.h"
+#include "profile/symbolize/mangling/demangle.h"
 
 #include <cxxabi.h>
 #include <libiberty/demangle.h>
