@@ -9,6 +9,7 @@
 #include <cstring>
 
 #include "profile/files/regular_file.h"
+#include "profile/files/system_file.h"
 
 namespace memprof::profile {
 namespace {
@@ -47,12 +48,7 @@ bool open_file(const std::string& path, OpenedFile* file, std::string* why) {
     *why = lower_case_error(map_error);
     return false;
   }
-  const timespec& latest = std::max(status.st_mtim, status.st_ctim, [](const timespec& a, const timespec& b) {
-    return a.tv_sec != b.tv_sec ? a.tv_sec < b.tv_sec : a.tv_nsec < b.tv_nsec;
-  });
-  file->changed_unix_ns = latest.tv_sec > 0 ? static_cast<uint64_t>(latest.tv_sec) * 1'000'000'000 +
-                                                  static_cast<uint64_t>(latest.tv_nsec)
-                                            : 0;
+  file->changed_unix_ns = changed_unix_ns(status);
   return true;
 }
 
