@@ -51,7 +51,7 @@ std::unique_ptr<ElfFile> open_alternate_file(const ElfFile& debug, const ElfFile
                                              const std::string& debug_root) {
   std::error_code error;
   // The path leads from where the debug file really is, not from a link in .build-id.
-  const std::string real = std::filesystem::canonical(debug.path(), error);
+  const std::string real = std::filesystem::canonical(debug.path(), error).string();
   const std::string folder = folder_of(error ? debug.path() : real);
   auto file = open_build(link.path[0] == '/' ? link.path : folder + "/" + link.path, link.build_id);
   return file != nullptr ? std::move(file) : open_by_build_id(link.build_id, debug_root);
