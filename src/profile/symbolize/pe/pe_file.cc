@@ -267,9 +267,17 @@ bool is_pe(std::string_view bytes) {
   return bytes.substr(0, 2) == "MZ";
 }
 
-std::unique_ptr<ObjectFile> open_pe(OpenedFile file, const std::string& /*build_id*/, std::string* why) {
+// Who has no build id of it is not of Windows: a profile of wine itself has offsets in the file, not in the image.
+std::unique_ptr<ObjectFile> open_pe(OpenedFile file, const std::string& build_id, std::string* why) {
   auto pe = PeFile::of_file(std::move(file));
-  if (pe == nullptr) *why = "not a file of a Windows program for x86-64";
+  if (pe == nullptr) {
+    *why = "not a file of a Windows program for x86-64";
+    return nullptr;
+  }
+  if (build_id.empty()) {
+    *why = "a file of a Windows program, of which the profile has no build id";
+    return nullptr;
+  }
   return pe;
 }
 

@@ -183,6 +183,19 @@ TEST(PeFile, BuildIdsAreThoseOfThePlatform) {
   EXPECT_EQ(image.file()->build_id(), "3031323334353637383961626364656601000000");
 }
 
+// Its mappings would be of the file, as Linux has them, and its names wrong.
+TEST(PeFile, AProfileWithoutItsBuildIdIsNotOfWindows) {
+  for (const char* build_id : {"", "4433221100500000"}) {
+    OpenedFile file;
+    file.image = std::make_unique<FileImage>(Image().bytes());
+    std::string why;
+    const auto opened = kPeFormat.open(std::move(file), build_id, &why);
+    EXPECT_EQ(opened != nullptr, *build_id != '\0');
+    EXPECT_EQ(why,
+              *build_id != '\0' ? "" : "a file of a Windows program, of which the profile has no build id");
+  }
+}
+
 TEST(PeFile, OtherFilesAreNone) {
   std::string why;
   EXPECT_EQ(kPeFormat.open({}, "", &why), nullptr);
