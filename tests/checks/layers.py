@@ -45,10 +45,10 @@ LADDERS = {
     "src/unwind": "lists tables walk",
     "src/platform/linux": "libc memory files modules process interpose programs execute imports inline_hooks stack",
     "src/profile": "model significance names matching view text files foreign pprof formats lifetimes memory report live churn leaks compare gate series fleet page symbolize",
-    "src/profile/symbolize": "files elf macho pe jit dwarf source_maps",
+    "src/profile/symbolize": "files mangling object dwarf elf macho pe jit source_maps",
     "src/platform/linux/inline_hooks": "code",
     "tools/memprof": "help console host io serve doctor attach record run live view check ship commands files_only",
-    "tools/memprof/attach": "processor target thread calls",
+    "tools/memprof/attach/linux": "processor target thread calls",
 }
 
 # The C and C++ standard libraries as far as an OS is not needed for them (no <thread>, <mutex>, <filesystem>).
@@ -64,14 +64,17 @@ OS_HEADER = re.compile(
     r"execinfo|syscall|pwd|semaphore|windows|winternl|psapi|dbghelp|crtdbg|process|io)\.h$", re.I)
 # The command starts processes and asks the system of them (run, host), talks to a terminal, and opens files of others; names come from files,
 # a file is replaced as a whole or for its user alone, and a profile is read by descriptor: these use POSIX, never #ifdef. windows/ is a program of its own.
-POSIX_ALLOWED = """tools/memprof/windows tools/memprof/attach tools/memprof/host tools/memprof/files_only tools/memprof/run tools/memprof/console
+POSIX_ALLOWED = """tools/memprof/windows tools/memprof/attach/linux tools/memprof/attach/process_watch.h tools/memprof/host tools/memprof/files_only tools/memprof/run tools/memprof/console
 tools/memprof/io tools/memprof/ship tools/memprof/serve/redirect_file.cc src/profile/symbolize src/profile/files src/profile/foreign/profile_bytes.cc
 ffi/node/native/library.cc""".split()
 # What is Linux's alone stands where a system's answers are; so does a path below /proc.
-LINUX = re.compile(r"(linux|asm)/|sys/(auxv|epoll|eventfd|fsuid|inotify|prctl|ptrace|sendfile|signalfd|syscall|sysinfo|sysmacros|timerfd|vfs|xattr)"
-                   r"\.h$|(elf|link|gelf|libelf|syscall)\.h$")
+LINUX = re.compile(r"(linux|asm|asm-generic)/|sys/(auxv|epoll|eventfd|fsuid|inotify|prctl|procfs|ptrace|reg|sendfile|signalfd|syscall|sysinfo|"
+                   r"sysmacros|timerfd|user|vfs|xattr)\.h$|(elf|link|syscall)\.h$")
 LINUX_PATH = re.compile(r'"/proc\b')
-LINUX_ALLOWED = ["tools/memprof/attach", "tools/memprof/host/linux", "src/profile/files/linux", "src/profile/symbolize/elf"]
+LINUX_ALLOWED = ["src/platform/linux", "tools/memprof/attach/linux", "tools/memprof/host/linux", "src/profile/files/linux"]
+# ELF and DWARF as elfutils has them, constants of the format included; the interfaces above have their own words.
+ELFUTILS = re.compile(r"(gelf|libelf|dwarf)\.h$|elfutils/")
+ELFUTILS_ALLOWED = ["src/profile/symbolize/elf", "src/profile/symbolize/dwarf", "tools/memprof/host/linux", "tools/memprof/attach/linux"]
 OS_MACRO = re.compile(
     r"\b(_?_?linux_?_?|__gnu_linux__|__APPLE__|__MACH__|TARGET_OS_\w+|_?_?WIN(32|64)(__)?|_WIN(32|64)|_MSC_VER|"
     r"__ANDROID__|__FreeBSD__|__OpenBSD__|__NetBSD__|__GLIBC__|__MINGW(32|64)__|__CYGWIN__|__unix__|__sun)\b")
@@ -146,7 +149,7 @@ def violations_of_line(path, line):
         found += [f"{name}: of one C library, outside {LIBC_ROOM}" for name in LIBC.findall(line.partition("//")[0])]
     if "__has_include" in line and not platform:
         found.append("__has_include outside src/platform/<system>")
-    is_outside = path.startswith(("tools/", "src/profile/")) and not any(below(path, p) for p in LINUX_ALLOWED)
+    is_outside = not any(below(path, p) for p in LINUX_ALLOWED)
     if is_outside and LINUX_PATH.search(line):
         found.append(f"/proc outside {', '.join(LINUX_ALLOWED)}")
     include = INCLUDE.match(line)
@@ -155,6 +158,8 @@ def violations_of_line(path, line):
     quote, header = include.groups()
     if is_outside and quote == "<" and LINUX.match(header):
         return [*found, f"<{header}>: Linux's, outside {', '.join(LINUX_ALLOWED)}"]
+    if quote == "<" and ELFUTILS.match(header) and not any(below(path, p) for p in ELFUTILS_ALLOWED):
+        return [*found, f"<{header}>: one format of object files, outside {', '.join(ELFUTILS_ALLOWED)}"]
     if header.startswith(".") or "/../" in header:
         found.append(f"{header}: includes are written from src/")
     elif quote == '"':
@@ -265,8 +270,7 @@ PLANTED = [
     ("src/core/reader/x.cc", '#include "core/engine/profiler.h"'),
     ("src/core/engine/x.cc", '#include "runtime/cpython/stacks.h"'),
     ("src/core/engine/x.cc", '#include "dump/dump.h"'),
-    ("src/core/x.cc", "#include <unistd.h>"),
-    ("src/core/x.cc", "#include <sys/mman.h>"),
+    *[("src/core/x.cc", f"#include <{header}>") for header in ("unistd.h", "sys/mman.h")],
     ("src/core/x.h", "#include <vector>"),
     ("src/core/x.h", '#include "../unwind/x.h"'),
     ("src/core/x.cc", "#ifdef __linux__"),
@@ -277,9 +281,9 @@ PLANTED = [
     ("src/unwind/walk/x.cc", "#include <dlfcn.h>"),
     ("src/unwind/tables/x.cc", '#include "unwind/walk/table_walk.h"'),
     ("src/platform/x.h", '#include "platform/linux/x.h"'),
-    ("src/platform/x.h", "#ifdef __linux__"),
-    ("src/platform/x.h", "#include <unistd.h>"),
+    *[("src/platform/x.h", line) for line in ("#ifdef __linux__", "#include <unistd.h>")],
     ("src/platform/posix/x.cc", '#include "platform/linux/x.h"'),
+    ("src/platform/posix/x.cc", "#include <sys/auxv.h>"),
     ("src/platform/posix/x.cc", '#include "platform/reference/x.h"'),
     ("src/platform/reference/x.cc", '#include "platform/linux/x.h"'),
     ("src/platform/linux/x.cc", '#include "platform/reference/x.h"'),
@@ -317,7 +321,15 @@ PLANTED = [
     ("tools/memprof/io/x.cc", "#include <linux/memfd.h>"),
     ("tools/memprof/run/x.cc", 'const std::string path = "/proc/self/maps";'),
     ("src/profile/files/x.cc", "#include <linux/fs.h>"),
-    ("src/profile/symbolize/x.cc", "#include <elf.h>"),
+    ("src/profile/symbolize/elf/x.cc", "#include <elf.h>"),
+    *[("src/profile/symbolize/x.cc", f"#include <{header}>") for header in ("elf.h", "gelf.h", "elfutils/libdw.h")],
+    ("src/profile/symbolize/elf/x.cc", '#include "profile/symbolize/object_formats.h"'),
+    ("src/profile/symbolize/object/x.h", '#include "profile/symbolize/elf/elf_file.h"'),
+    ("tools/memprof/doctor/x.cc", "#include <gelf.h>"),
+    ("tools/memprof/host/x.cc", "#include <sys/ptrace.h>"),
+    *[("tools/memprof/attach/x.h", f"#include <{header}>") for header in ("sys/ptrace.h", "unistd.h")],
+    ("tools/memprof/attach/x.cc", 'const std::string path = "/proc/self/maps";'),
+    ("src/cpu/x86_64/memprof/attach/x.cc", "#include <sys/user.h>"),
     ("ffi/python/x.c", '#include "profile/model/model.h"'),
 ]
 INNOCENT = [
@@ -325,7 +337,8 @@ INNOCENT = [
     ("src/core/engine/x.cc", '#include "core/arena/arena.h"'),
     ("src/core/x.cc", "#include <atomic>"),
     ("src/core/x.cc", '#include "cpu/facts.h"'),
-    ("src/cpu/x86_64/memprof/attach/x.cc", "#include <sys/ptrace.h>"),
+    ("src/cpu/x86_64/memprof/attach/linux/x.cc", "#include <sys/ptrace.h>"),
+    ("tools/memprof/attach/linux/x.cc", "#include <sys/ptrace.h>"),
     ("src/unwind/x.cc", '#include "platform/memory.h"'),
     ("src/platform/object_format.h", "#elif defined(__MACH__)"),
     ("src/platform/linux/x.cc", "#include <sys/mman.h>"),
@@ -341,7 +354,7 @@ INNOCENT = [
     ("tools/memprof/run/x.cc", "#include <sys/wait.h>"),
     ("tools/memprof/host/linux/x.cc", "#include <sys/epoll.h>"),
     ("src/profile/files/linux/x.cc", "#include <linux/fs.h>"),
-    ("src/profile/symbolize/elf/x.cc", "#include <elf.h>"),
+    ("src/profile/symbolize/elf/x.cc", "#include <gelf.h>"),
     ("tools/memprof/commands/x.cc", '#include "memprof/host/process/x.h"'),
     ("capi/x.cc", '#include "capi/call.h"'),
     ("tests/core/x_test.cc", '#include "profile/model/model.h"'),

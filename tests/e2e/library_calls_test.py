@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The system calls that memprof makes in a process that it was attached to are those of tools/memprof/attach/library_calls.h:
+"""The system calls that memprof makes in a process that it was attached to are those of tools/memprof/attach/linux/library_calls.h:
 recorded, of a process that allocates in ever more stacks and makes no calls itself."""
 import pathlib
 import subprocess
@@ -42,7 +42,7 @@ class LibraryCalls(e2e.Test):
         self.assertGreater(len({number for number, _ in calls}), 20)
         self.assertGreater(sum(number == system_calls.NUMBERS["madvise"] for number, _ in calls), 20)
         missing = sorted({system_calls.shown(call) for call in calls if not system_calls.is_listed(call)})
-        self.assertEqual(missing, [], "add them to tools/memprof/attach/library_calls.h")
+        self.assertEqual(missing, [], "add them to tools/memprof/attach/linux/library_calls.h")
 
     def test_samples_growth_stop_and_start(self):
         for options in (["-r", "512"], ["-r", "0", "--mmap"], ["-r", "512", "--follow-fork"], ["--budget", "1%", "-r", "512"]):

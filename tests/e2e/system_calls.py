@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The list of system calls in tools/memprof/attach/library_calls.h, as tests read it, and numbers of calls on x86-64."""
+"""The list of system calls in tools/memprof/attach/linux/library_calls.h, as tests read it, and numbers of calls on x86-64."""
 import pathlib
 import re
 
-HEADER = pathlib.Path(__file__).resolve().parents[2] / "tools/memprof/attach/library_calls.h"
+HEADER = pathlib.Path(__file__).resolve().parents[2] / "tools/memprof/attach/linux/library_calls.h"
 UNISTD = ("/usr/include/x86_64-linux-gnu/asm/unistd_64.h", "/usr/include/asm/unistd_64.h")
 
 NUMBERS = {name: int(number)

@@ -111,9 +111,7 @@ std::optional<SourceFile> read_source_file(const std::string& path, const Source
   }
   if (size > max_bytes) return std::nullopt;
   text.resize(size);
-  constexpr uint64_t kSecondNs = 1'000'000'000;
-  source.changed_unix_ns = static_cast<uint64_t>(status.st_mtim.tv_sec) * kSecondNs +
-                           static_cast<uint64_t>(status.st_mtim.tv_nsec);
+  source.changed_unix_ns = written_unix_ns(status);
   return source;
 }
 

@@ -4,6 +4,9 @@
 // Threads: no state.
 #pragma once
 
+#include <sys/stat.h>
+
+#include <cstdint>
 #include <string>
 
 namespace memprof::profile {
@@ -16,6 +19,12 @@ int find_place(const std::string& path, bool follows);
 // Opens what find_place() found, whatever has its name now, with `flags` of open(). -1: see errno (ENOENT: this system
 // cannot tell here).
 int open_place(int place, int flags);
+
+// When the contents of a file were written last; 0: before 1970.
+uint64_t written_unix_ns(const struct stat& status);
+
+// When the contents or the inode (renamed, linked, mode changed) changed last, whichever is later.
+uint64_t changed_unix_ns(const struct stat& status);
 
 // The path of an open file, without symbolic links. Empty: unknown.
 std::string path_of_descriptor(int fd);

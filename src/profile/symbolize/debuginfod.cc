@@ -151,8 +151,8 @@ bool Debuginfod::is_given_up(Query* query, long bytes, long total) const {
   return false;
 }
 
-std::unique_ptr<ElfFile> Debuginfod::find(const std::string& build_id, const std::string& path) {
-  if (build_id.empty() || urls() == nullptr || !begin()) return nullptr;
+std::string Debuginfod::find(const std::string& build_id, const std::string& path) {
+  if (build_id.empty() || urls() == nullptr || !begin()) return "";
   Query query;
   query.self = this;
   query.begin = query.last_byte = Clock::now();
@@ -177,18 +177,16 @@ std::unique_ptr<ElfFile> Debuginfod::find(const std::string& build_id, const std
     client_ = nullptr;  // not asked again
     warning_ = "debuginfod (" + std::string(urls()) +
                ") does not answer in time; names and lines without it (--no-debuginfod does not ask)";
-    return nullptr;
+    return "";
   }
   if (fd < 0 || found == nullptr) {
     if (fd != -ENOENT && warning_.empty()) {
       warning_ = "debuginfod (" + std::string(urls()) + "): " + std::strerror(-fd) +
                  "; names and lines without it (--no-debuginfod does not ask)";
     }
-    return nullptr;
+    return "";
   }
-  std::string why;
-  auto file = ElfFile::open(found, &why);
-  return file != nullptr && file->build_id() == build_id ? std::move(file) : nullptr;
+  return found;
 }
 
 }  // namespace memprof::profile

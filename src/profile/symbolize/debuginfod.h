@@ -12,8 +12,6 @@
 #include <memory>
 #include <string>
 
-#include "profile/symbolize/elf/elf_file.h"
-
 namespace memprof::profile {
 
 struct DebuginfodOptions {
@@ -31,9 +29,9 @@ class Debuginfod {
   Debuginfod(const Debuginfod&) = delete;
   Debuginfod& operator=(const Debuginfod&) = delete;
 
-  // The debug file with this build id, for the module at `path`; nullptr: no server has it.  No server
-  // is contacted while DEBUGINFOD_URLS is not set.
-  std::unique_ptr<ElfFile> find(const std::string& build_id, const std::string& path);
+  // The path of what a server gave as the debug file with this build id, for the module at `path`; empty: none has it.
+  // No server is contacted while DEBUGINFOD_URLS is not set.
+  std::string find(const std::string& build_id, const std::string& path);
 
   // What went wrong, one line; empty: nothing.
   const std::string& warning() const { return warning_; }

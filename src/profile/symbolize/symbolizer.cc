@@ -8,15 +8,10 @@
 #include "format/runtime_frame.h"
 #include "profile/names/interpreter_frames.h"
 #include "profile/symbolize/debuginfod.h"
-#include "profile/symbolize/dwarf/debug_info.h"
-#include "profile/symbolize/elf/demangle.h"
-#include "profile/symbolize/elf/elf_file.h"
-#include "profile/symbolize/elf/mini_symbols.h"
-#include "profile/symbolize/elf/symbol_table.h"
+#include "profile/symbolize/files/windows_path.h"
 #include "profile/symbolize/jit/jit_names.h"
-#include "profile/symbolize/macho/macho_file.h"
-#include "profile/symbolize/pe/pe_file.h"
-#include "profile/symbolize/pe/windows_path.h"
+#include "profile/symbolize/mangling/demangle.h"
+#include "profile/symbolize/object_formats.h"
 
 namespace memprof::profile {
 namespace {
@@ -30,20 +25,26 @@ bool has_no_file(const std::string& path) {
 }
 
 // The file of a mapping if it is the one that was profiled, else nullptr and the warning.
-std::unique_ptr<ElfFile> open_profiled_file(const Profile& profile, const Mapping& mapping,
-                                            std::string* warning) {
+std::unique_ptr<ObjectFile> open_profiled_file(const Profile& profile, const Mapping& mapping,
+                                               std::string* warning) {
   const std::string& path = mapping.path;
   if (ends_with(path, kDeleted)) {
     *warning = path.substr(0, path.size() - kDeleted.size()) +
                ": was deleted or replaced while it was profiled; no names";
     return nullptr;
   }
-  if (path[0] != '/') {
+  const bool is_windows = is_windows_path(path);  // of a program that ran under wine
+  if (!is_windows && path[0] != '/') {
     *warning = path + ": not an absolute path; no names";
     return nullptr;
   }
+  const std::string here = is_windows ? find_windows_file(path, wine_drives()) : path;
+  if (here.empty()) {
+    *warning = path + ": is not on this machine; no names";
+    return nullptr;
+  }
   std::string why;
-  auto file = is_macho_file(path) ? open_macho_file(path, mapping.build_id, &why) : ElfFile::open(path, &why);
+  auto file = open_object_file(here, mapping.build_id, &why);
   if (file == nullptr) {
     *warning = path + ": " + why + "; no names";
     return nullptr;
@@ -70,12 +71,6 @@ std::unique_ptr<ElfFile> open_profiled_file(const Profile& profile, const Mappin
     return nullptr;
   }
   return file;
-}
-
-// Names of C, not mangled.
-bool is_plain(const std::string& name) {
-  return !name.empty() && name.compare(0, 2, "_Z") != 0 && name.compare(0, 2, "_R") != 0 &&
-         name.compare(0, 2, "_D") != 0;
 }
 
 // A library can have several mappings; once is enough.
@@ -158,19 +153,9 @@ void Symbolizer::symbolize_mapping(Profile& profile, uint32_t mapping_index,
                                    const std::vector<uint32_t>& locations, const SymbolizeOptions& options,
                                    SymbolizeSummary& summary) {
   Mapping& mapping = profile.mappings[mapping_index];
-  if (is_windows_path(mapping.path)) return symbolize_windows(profile, mapping, locations, summary);
   std::string warning;
   const auto file = open_profiled_file(profile, mapping, &warning);
   if (file == nullptr) return warn(warning, &summary);
-  const auto ask = [&](const std::string& build_id) {
-    return options.debuginfod != nullptr ? options.debuginfod->find(build_id, mapping.path) : nullptr;
-  };
-  auto debug = options.use_debug_files ? open_debug_file(*file, options.debug_root) : nullptr;
-  if (debug == nullptr && options.use_debug_files && is_macho_file(mapping.path)) {
-    debug = open_dsym(mapping.path, mapping.build_id);
-  }
-  if (debug == nullptr && !file->has_debug_info()) debug = ask(file->build_id());
-  const auto mini = debug == nullptr ? open_mini_symbols(*file) : nullptr;
   std::vector<uint32_t> known;
   std::vector<uint64_t> vaddrs;
   for (const uint32_t index : locations) {
@@ -181,98 +166,38 @@ void Symbolizer::symbolize_mapping(Profile& profile, uint32_t mapping_index,
     known.push_back(index);
     vaddrs.push_back(*vaddr);
   }
-  std::vector<std::vector<SourceFrame>> frames(vaddrs.size());
-  const ElfFile& described = debug != nullptr && debug->has_debug_info() ? *debug : *file;
-  // (Stripped files can keep the link of debug info that they do not have.)
-  if (options.use_debug_info && described.has_debug_info() && !vaddrs.empty()) {
-    const auto link = described.alternate_link();
-    auto alternate = link ? open_alternate_file(described, *link, options.debug_root) : nullptr;
-    if (link && alternate == nullptr) alternate = ask(link->build_id);
-    if (link && alternate == nullptr) {
-      summary.warnings.push_back(described.path() + ": needs " + link->path +
-                                 ", which is not there; some inlined functions have no names");
-    }
-    if (const auto info = DebugInfo::open(described, alternate.get(), vaddrs))
-      frames = info->frames_of(vaddrs);
+  NameSources sources;
+  sources.use_debug_files = options.use_debug_files;
+  sources.use_debug_info = options.use_debug_info;
+  sources.debug_root = options.debug_root;
+  if (options.debuginfod != nullptr) {
+    sources.from_server = [&](const std::string& build_id) {
+      return options.debuginfod->find(build_id, mapping.path);
+    };
   }
-  // Of the file's symbols only those that are asked for.
-  std::vector<uint64_t> asked = vaddrs;
-  for (const std::vector<SourceFrame>& of_one : frames) {
-    for (const SourceFrame& frame : of_one) {
-      if (frame.code != 0) asked.push_back(frame.code);
-    }
-  }
-  SymbolTable symbols(std::move(asked));
-  symbols.add(*file);
-  if (debug != nullptr) symbols.add(*debug);
-  if (mini != nullptr) symbols.add(*mini);
-  symbols.finish();
+  const std::vector<CodeNames> found = file->names_of(vaddrs, sources, &summary.warnings);
   for (size_t i = 0; i < known.size(); ++i) {
     Location& location = profile.locations[known[i]];
-    location.lines = lines_of(profile, frames[i], symbols, vaddrs[i]);
+    location.lines = lines_of(profile, found[i].names);
     if (location.lines.empty()) continue;
     // As pprof's own symbolizer sets them: names were looked up here, another tool need not.
     mapping.has_functions = true;
-    mapping.has_filenames |= !frames[i].empty();
-    mapping.has_line_numbers |= !frames[i].empty();
-    mapping.has_inline_frames |= !frames[i].empty();
+    mapping.has_filenames |= found[i].has_lines;
+    mapping.has_line_numbers |= found[i].has_lines;
+    mapping.has_inline_frames |= found[i].has_lines;
     ++summary.named;
     --summary.unnamed;
   }
 }
 
-// By symbols and exports only: lines are in PDBs, which are not read, or in DWARF of mingw's, which libdw reads of ELF only.
-void Symbolizer::symbolize_windows(Profile& profile, Mapping& mapping, const std::vector<uint32_t>& locations,
-                                   SymbolizeSummary& summary) {
-  const std::string path = find_windows_file(mapping.path, wine_drives());
-  std::string why = "is not on this machine";
-  const auto file = path.empty() ? nullptr : PeFile::open(path, &why);
-  if (file == nullptr) return warn(mapping.path + ": " + why + "; no names", &summary);
-  if (file->build_id() != mapping.build_id) {
-    return warn(mapping.path + ": binary changed since it was profiled (build id " + mapping.build_id +
-                    ", now " + file->build_id() + "); no names",
-                &summary);
-  }
-  for (const uint32_t index : locations) {
-    Location& location = profile.locations[index];
-    std::string name;
-    if (location.address < mapping.start || location.address >= mapping.limit ||
-        !file->find(static_cast<uint32_t>(location.address - mapping.start), &name)) {
-      continue;
-    }
-    location.lines.push_back({function_index(profile, name, "", ""), 0});
-    mapping.has_functions = true;
-    ++summary.named;
-    --summary.unnamed;
-  }
-}
-
-std::vector<Line> Symbolizer::lines_of(Profile& profile, const std::vector<SourceFrame>& frames,
-                                       const SymbolTable& symbols, uint64_t vaddr) {
+std::vector<Line> Symbolizer::lines_of(Profile& profile, const std::vector<CodeName>& names) {
   std::vector<Line> lines;
-  for (const SourceFrame& frame : frames) {
-    std::string system_name = frame.name.linkage_name;
-    if (system_name.empty() && (frame.code != 0 || frames.size() == 1) &&
-        symbols.find(frame.code != 0 ? frame.code : vaddr, &system_name) && frame.code != 0 &&
-        system_name[0] == '_') {
-      // `.cold`, `.part.0`: the debug info counts them to the function.
-      system_name.erase(std::min(system_name.find('.', 1), system_name.size()));
-    } else if (frame.code != 0 && is_plain(system_name)) {
-      system_name = symbols.usual_name(frame.code, system_name);
-    }
-    // What has no symbol of its own is called as the debug info calls it.
-    const bool has_symbol = !system_name.empty();
-    if (!has_symbol) system_name = frame.name.plain_name;
-    if (system_name.empty()) continue;
+  for (const CodeName& one : names) {
     lines.push_back(
-        is_cython_symbol(system_name)
-            ? cython_line(profile, system_name, frame.file, frame.line)
-            : Line{function_index(profile, system_name, has_symbol ? "" : system_name, frame.file),
-                   frame.line});
+        is_cython_symbol(one.name)
+            ? cython_line(profile, one.name, one.file, one.line)
+            : Line{function_index(profile, one.name, one.is_symbol ? "" : one.name, one.file), one.line});
   }
-  std::string name;
-  if (frames.empty() && symbols.find(vaddr, &name))
-    lines.push_back({function_index(profile, name, cython_name(name), ""), 0});
   fold_cython_lines(profile, &lines);
   return lines;
 }

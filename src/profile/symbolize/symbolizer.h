@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Gives names to the locations of a profile that have none, from the files that its mappings name.
 //
-// Model: address -> mapping -> offset in the file -> segment -> virtual address in the file -> debug info
-// (lines, inlined calls), else symbol.  A file is used only when it is the one that was profiled: its build
-// id is that of the mapping.
+// Model: address -> mapping -> offset in it -> address as the file counts them -> names (ObjectFile).  A file is used only
+// when it is the one that was profiled: its build id is that of the mapping.
 //
 // Threads: one object, one thread.
 // Memory, time: one module at a time; in proportion to its symbol tables, which are read once, and to the
@@ -20,14 +19,11 @@
 
 #include "profile/model/model.h"
 #include "profile/symbolize/cython/cython_code.h"
-#include "profile/symbolize/elf/debug_files.h"
+#include "profile/symbolize/object/object_file.h"
 
 namespace memprof::profile {
 
-class DebugInfo;
 class Debuginfod;
-class SymbolTable;
-struct SourceFrame;
 
 struct SymbolizeOptions {
   bool use_debug_files = true;
@@ -51,14 +47,11 @@ class Symbolizer {
   SymbolizeSummary symbolize(Profile& profile, const SymbolizeOptions& options = {});
 
  private:
-  std::vector<Line> lines_of(Profile& profile, const std::vector<SourceFrame>& frames,
-                             const SymbolTable& symbols, uint64_t vaddr);
+  std::vector<Line> lines_of(Profile& profile, const std::vector<CodeName>& names);
   void symbolize_jit_code(Profile& profile, std::vector<uint32_t> locations, const SymbolizeOptions& options,
                           SymbolizeSummary& summary);
   void symbolize_mapping(Profile& profile, uint32_t mapping, const std::vector<uint32_t>& locations,
                          const SymbolizeOptions& options, SymbolizeSummary& summary);
-  void symbolize_windows(Profile& profile, Mapping& mapping, const std::vector<uint32_t>& locations,
-                         SymbolizeSummary& summary);
   // Of a function that Cython made: the line of its source, and the name that it has there.
   Line cython_line(Profile& profile, const std::string& system_name, std::string file, int64_t line);
   static void fold_cython_lines(const Profile& profile, std::vector<Line>* lines);

@@ -10,9 +10,9 @@
 #include <string>
 #include <vector>
 
-#include "profile/symbolize/elf/demangle.h"
 #include "profile/symbolize/elf/elf_file.h"
 #include "profile/symbolize/elf/symbol_table.h"
+#include "profile/symbolize/mangling/demangle.h"
 #include "profile/symbolize/symbolizer.h"
 #include "tests/profile/symbolize/fixture.h"
 

@@ -19,7 +19,7 @@
 #include <string>
 #include <vector>
 
-#include "memprof/attach/calls/call_times.h"
+#include "memprof/attach/call_times.h"
 
 namespace memprof::cli {
 

@@ -6,6 +6,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <climits>
 
@@ -16,6 +17,12 @@ std::string link_to(int fd) {
   return "/proc/self/fd/" + std::to_string(fd);
 }
 
+uint64_t unix_ns(const timespec& time) {
+  return time.tv_sec < 0
+             ? 0
+             : static_cast<uint64_t>(time.tv_sec) * 1'000'000'000 + static_cast<uint64_t>(time.tv_nsec);
+}
+
 }  // namespace
 
 int find_place(const std::string& path, bool follows) {
@@ -24,6 +31,14 @@ int find_place(const std::string& path, bool follows) {
 
 int open_place(int place, int flags) {
   return ::open(link_to(place).c_str(), flags);
+}
+
+uint64_t written_unix_ns(const struct stat& status) {
+  return unix_ns(status.st_mtim);
+}
+
+uint64_t changed_unix_ns(const struct stat& status) {
+  return std::max(unix_ns(status.st_mtim), unix_ns(status.st_ctim));
 }
 
 std::string path_of_descriptor(int fd) {

@@ -12,7 +12,6 @@
 #include "profile/files/regular_file.h"
 #include "profile/symbolize/dwarf/inline_chains.h"
 #include "profile/symbolize/dwarf/unit_table.h"
-#include "profile/symbolize/elf/elf_file.h"
 
 namespace memprof::profile {
 namespace {
@@ -72,26 +71,27 @@ void set_call(Dwarf_Die& call, Dwarf_Files* files, size_t file_count, SourceFram
 
 }  // namespace
 
-std::unique_ptr<DebugInfo> DebugInfo::open(const ElfFile& file, const ElfFile* alternate,
+std::unique_ptr<DebugInfo> DebugInfo::open(Elf* file, bool is_trusted, Elf* alternate,
                                            const std::vector<uint64_t>& vaddrs) {
-  std::unique_ptr<DebugInfo> info(new DebugInfo(file, alternate));
+  std::unique_ptr<DebugInfo> info(new DebugInfo(file, is_trusted, alternate));
   if (!info->begin()) return nullptr;
   info->units_ = std::make_unique<UnitTable>(info->dwarf_, vaddrs);
   if (!info->units_->has_code()) return nullptr;
   return info;
 }
 
-DebugInfo::DebugInfo(const ElfFile& file, const ElfFile* alternate) : file_(file), alternate_(alternate) {}
+DebugInfo::DebugInfo(Elf* file, bool is_trusted, Elf* alternate)
+    : file_(file), is_trusted_(is_trusted), alternate_(alternate) {}
 
 DebugInfo::~DebugInfo() {
   end();
 }
 
 bool DebugInfo::begin() {
-  dwarf_ = dwarf_begin_elf(file_.handle(), DWARF_C_READ, nullptr);
+  dwarf_ = dwarf_begin_elf(file_, DWARF_C_READ, nullptr);
   if (dwarf_ == nullptr) return false;
   if (alternate_ != nullptr) {
-    alternate_dwarf_ = dwarf_begin_elf(alternate_->handle(), DWARF_C_READ, nullptr);
+    alternate_dwarf_ = dwarf_begin_elf(alternate_, DWARF_C_READ, nullptr);
     if (alternate_dwarf_ != nullptr) dwarf_setalt(dwarf_, alternate_dwarf_);
   }
   names_ = std::make_unique<EntryNames>();
@@ -138,7 +138,7 @@ void DebugInfo::resolve_unit(uint64_t root_offset, const std::vector<uint64_t>& 
                              std::vector<std::vector<SourceFrame>>* frames) {
   Dwarf_Die root;
   if (dwarf_offdie(dwarf_, root_offset, &root) == nullptr) return;
-  Dwarf_Die entries = entries_of(root, file_.is_trusted());
+  Dwarf_Die entries = entries_of(root, is_trusted_);
   Dwarf_Lines* lines = nullptr;
   size_t line_count = 0;
   if (dwarf_getsrclines(&root, &lines, &line_count) == 0) lines_read_ += line_count;

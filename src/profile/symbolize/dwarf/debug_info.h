@@ -7,7 +7,7 @@
 //
 // Threads: one object, one thread.
 // Memory, time: in proportion to the units that the addresses lie in, which are taken one after the other.
-// Owns: nothing; the ElfFiles must live as long as it does.
+// Owns: nothing; the files must live as long as it does.
 #pragma once
 
 #include <cstdint>
@@ -18,10 +18,10 @@
 #include "profile/symbolize/dwarf/entry_name.h"
 
 struct Dwarf;
+struct Elf;  // libelf's
 
 namespace memprof::profile {
 
-class ElfFile;
 class UnitTable;
 
 struct SourceFrame {
@@ -35,9 +35,9 @@ struct SourceFrame {
 
 class DebugInfo {
  public:
-  // nullptr: the file has none.  `alternate` (or nullptr) is the file of file.alternate_link().
-  // It is asked for `vaddrs`.
-  static std::unique_ptr<DebugInfo> open(const ElfFile& file, const ElfFile* alternate,
+  // nullptr: the file has none.  `is_trusted`: files that it names may be opened (OpenedFile::is_trusted).  `alternate`
+  // (or nullptr) has what dwz moved out of it.  It is asked for `vaddrs`.
+  static std::unique_ptr<DebugInfo> open(Elf* file, bool is_trusted, Elf* alternate,
                                          const std::vector<uint64_t>& vaddrs);
 
   ~DebugInfo();
@@ -49,14 +49,15 @@ class DebugInfo {
   std::vector<std::vector<SourceFrame>> frames_of(const std::vector<uint64_t>& vaddrs);
 
  private:
-  DebugInfo(const ElfFile& file, const ElfFile* alternate);
+  DebugInfo(Elf* file, bool is_trusted, Elf* alternate);
   bool begin();
   void end();
   void resolve_unit(uint64_t root_offset, const std::vector<uint64_t>& addresses,
                     std::vector<std::vector<SourceFrame>>* frames);
 
-  const ElfFile& file_;
-  const ElfFile* alternate_;
+  Elf* file_;
+  bool is_trusted_;
+  Elf* alternate_;
   Dwarf* dwarf_ = nullptr;
   Dwarf* alternate_dwarf_ = nullptr;
   std::unique_ptr<UnitTable> units_;

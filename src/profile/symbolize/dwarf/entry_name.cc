@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "profile/symbolize/elf/demangle.h"
+#include "profile/symbolize/mangling/demangle.h"
 
 namespace memprof::profile {
 namespace {

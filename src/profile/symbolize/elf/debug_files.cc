@@ -13,12 +13,16 @@ bool belongs(const ElfFile& debug, const ElfFile& module, const ElfFile::DebugLi
   return debug.checksum() == link.crc;
 }
 
+// nullptr: it is not there, or has another build id.
+std::unique_ptr<ElfFile> open_build(const std::string& path, const std::string& id) {
+  std::string why;
+  auto file = ElfFile::open(path, &why);
+  return file != nullptr && file->build_id() == id ? std::move(file) : nullptr;
+}
+
 std::unique_ptr<ElfFile> open_by_build_id(const std::string& id, const std::string& debug_root) {
   if (id.size() <= 2) return nullptr;
-  std::string why;
-  auto file =
-      ElfFile::open(debug_root + "/.build-id/" + id.substr(0, 2) + "/" + id.substr(2) + ".debug", &why);
-  return file != nullptr && file->build_id() == id ? std::move(file) : nullptr;
+  return open_build(debug_root + "/.build-id/" + id.substr(0, 2) + "/" + id.substr(2) + ".debug", id);
 }
 
 std::string folder_of(const std::string& path) {
@@ -47,12 +51,15 @@ std::unique_ptr<ElfFile> open_alternate_file(const ElfFile& debug, const ElfFile
                                              const std::string& debug_root) {
   std::error_code error;
   // The path leads from where the debug file really is, not from a link in .build-id.
-  const std::string real = std::filesystem::canonical(debug.path(), error);
+  const std::string real = std::filesystem::canonical(debug.path(), error).string();
   const std::string folder = folder_of(error ? debug.path() : real);
-  std::string why;
-  auto file = ElfFile::open(link.path[0] == '/' ? link.path : folder + "/" + link.path, &why);
-  if (file != nullptr && file->build_id() == link.build_id) return file;
-  return open_by_build_id(link.build_id, debug_root);
+  auto file = open_build(link.path[0] == '/' ? link.path : folder + "/" + link.path, link.build_id);
+  return file != nullptr ? std::move(file) : open_by_build_id(link.build_id, debug_root);
+}
+
+std::unique_ptr<ElfFile> open_from_server(const std::string& build_id, const NameSources& sources) {
+  const std::string path = sources.from_server ? sources.from_server(build_id) : "";
+  return path.empty() ? nullptr : open_build(path, build_id);
 }
 
 }  // namespace memprof::profile

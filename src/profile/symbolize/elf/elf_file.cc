@@ -1,29 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "profile/symbolize/elf/elf_file.h"
 
-#include <elf.h>
 #include <gelf.h>
-#include <libelf.h>
-#include <sys/stat.h>
-#include <unistd.h>
 #include <zlib.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <cstring>
 #include <utility>
-
-#include "profile/files/regular_file.h"
 
 namespace memprof::profile {
 namespace {
 
 // Longer ones are not build ids: the model and pprof have 20 bytes in mind, the engine keeps 32.
 constexpr size_t kMaxBuildIdBytes = 64;
-
-// libelf and libdw check what they read and read it again: not of a file that changes in between.  What
-// others can change is copied, up to this size.
-constexpr size_t kMaxForeignBytes = size_t{1} << 30;
 
 std::string to_hex(const unsigned char* bytes, size_t size) {
   static const char kDigits[] = "0123456789abcdef";
@@ -57,66 +46,42 @@ std::string build_id_of_notes(Elf_Data* data) {
   return {};
 }
 
-std::string lower_case_error(int error) {
-  std::string text = std::strerror(error);
-  if (text.size() > 1 && text[0] >= 'A' && text[0] <= 'Z') text[0] = static_cast<char>(text[0] - 'A' + 'a');
-  return text;
+Elf_Scn* find_section(Elf* elf, const char* wanted, GElf_Shdr* header) {
+  size_t names = 0;
+  if (elf_getshdrstrndx(elf, &names) != 0) return nullptr;
+  Elf_Scn* section = nullptr;
+  while ((section = elf_nextscn(elf, section)) != nullptr) {
+    if (gelf_getshdr(section, header) == nullptr || header->sh_type != SHT_PROGBITS) continue;
+    const char* name = elf_strptr(elf, names, header->sh_name);
+    if (name != nullptr && std::strcmp(name, wanted) == 0) return section;
+  }
+  return nullptr;
 }
 
 }  // namespace
 
 std::unique_ptr<ElfFile> ElfFile::open(const std::string& path, std::string* why) {
-  struct stat status{};
-  const int fd = open_regular_file(path, Links::kFollow, &status);
-  if (fd < 0) {
-    *why = errno == EINVAL ? "not a regular file" : lower_case_error(errno);
-    return nullptr;
-  }
-  const auto size = static_cast<size_t>(std::max<off_t>(status.st_size, 0));
-  const bool trusted = profile::is_trusted(status);
-  if (!trusted && size > kMaxForeignBytes) {
-    *why = "others can change it, and it is too large for a copy (more than 1 GiB)";
-    ::close(fd);
-    return nullptr;
-  }
-  auto image = size == 0 ? nullptr : trusted ? FileImage::map(fd, size) : FileImage::copy(fd, size);
-  const int map_error = errno;
-  ::close(fd);
-  if (image == nullptr && size > 0) {
-    *why = lower_case_error(map_error);
-    return nullptr;
-  }
-  auto file = of_image(path, std::move(image));
-  if (file == nullptr) {
-    *why = "not an ELF file";
-    return nullptr;
-  }
-  file->is_trusted_ = trusted;
-  const timespec& latest = std::max(status.st_mtim, status.st_ctim, [](const timespec& a, const timespec& b) {
-    return a.tv_sec != b.tv_sec ? a.tv_sec < b.tv_sec : a.tv_nsec < b.tv_nsec;
-  });
-  if (latest.tv_sec > 0) {
-    file->changed_unix_ns_ =
-        static_cast<uint64_t>(latest.tv_sec) * 1'000'000'000 + static_cast<uint64_t>(latest.tv_nsec);
-  }
+  OpenedFile opened;
+  if (!open_file(path, &opened, why)) return nullptr;
+  auto file = of_file(std::move(opened));
+  if (file == nullptr) *why = kNoElf;
   return file;
 }
 
-std::unique_ptr<ElfFile> ElfFile::of_image(const std::string& path, std::unique_ptr<FileImage> image) {
-  if (image == nullptr || elf_version(EV_CURRENT) == EV_NONE) return nullptr;
-  Elf* elf = elf_memory(image->data(), image->size());
+std::unique_ptr<ElfFile> ElfFile::of_file(OpenedFile file) {
+  if (file.image == nullptr || elf_version(EV_CURRENT) == EV_NONE) return nullptr;
+  Elf* elf = elf_memory(file.image->data(), file.image->size());
   if (elf == nullptr || elf_kind(elf) != ELF_K_ELF || gelf_getclass(elf) == ELFCLASSNONE) {
     if (elf != nullptr) elf_end(elf);
     return nullptr;
   }
-  std::unique_ptr<ElfFile> file(new ElfFile(path, std::move(image), elf));
-  file->read_segments();
-  file->read_build_id();
-  return file;
+  std::unique_ptr<ElfFile> opened(new ElfFile(std::move(file), elf));
+  opened->read_segments();
+  opened->read_build_id();
+  return opened;
 }
 
-ElfFile::ElfFile(std::string path, std::unique_ptr<FileImage> image, Elf* elf)
-    : path_(std::move(path)), image_(std::move(image)), elf_(elf) {}
+ElfFile::ElfFile(OpenedFile file, Elf* elf) : file_(std::move(file)), elf_(elf) {}
 
 ElfFile::~ElfFile() {
   elf_end(elf_);
@@ -168,21 +133,9 @@ void ElfFile::read_build_id() {
   }
 }
 
-Elf_Scn* ElfFile::find_section(const char* wanted, GElf_Shdr* header) const {
-  size_t names = 0;
-  if (elf_getshdrstrndx(elf_, &names) != 0) return nullptr;
-  Elf_Scn* section = nullptr;
-  while ((section = elf_nextscn(elf_, section)) != nullptr) {
-    if (gelf_getshdr(section, header) == nullptr || header->sh_type != SHT_PROGBITS) continue;
-    const char* name = elf_strptr(elf_, names, header->sh_name);
-    if (name != nullptr && std::strcmp(name, wanted) == 0) return section;
-  }
-  return nullptr;
-}
-
 std::string_view ElfFile::section(const char* wanted) const {
   GElf_Shdr header;
-  Elf_Scn* const found = find_section(wanted, &header);
+  Elf_Scn* const found = find_section(elf_, wanted, &header);
   Elf_Data* const data = found != nullptr ? elf_rawdata(found, nullptr) : nullptr;
   if (data == nullptr || data->d_buf == nullptr) return {};
   return {static_cast<const char*>(data->d_buf), data->d_size};
@@ -190,7 +143,7 @@ std::string_view ElfFile::section(const char* wanted) const {
 
 std::optional<ElfFile::Place> ElfFile::place_of_section(const char* wanted) const {
   GElf_Shdr header;
-  if (find_section(wanted, &header) == nullptr) return std::nullopt;
+  if (find_section(elf_, wanted, &header) == nullptr) return std::nullopt;
   return Place{header.sh_addr, header.sh_offset};
 }
 
@@ -228,9 +181,10 @@ std::optional<ElfFile::AlternateLink> ElfFile::alternate_link() const {
 uint32_t ElfFile::checksum() const {
   constexpr size_t kChunk = size_t{1} << 30;  // zlib counts in 32 bits
   uLong sum = crc32(0, nullptr, 0);
-  for (size_t offset = 0; offset < image_->size(); offset += kChunk) {
-    sum = crc32(sum, reinterpret_cast<const unsigned char*>(image_->data()) + offset,
-                static_cast<uInt>(std::min(kChunk, image_->size() - offset)));
+  const std::string_view bytes = file_.bytes();
+  for (size_t offset = 0; offset < bytes.size(); offset += kChunk) {
+    sum = crc32(sum, reinterpret_cast<const unsigned char*>(bytes.data()) + offset,
+                static_cast<uInt>(std::min(kChunk, bytes.size() - offset)));
   }
   return static_cast<uint32_t>(sum);
 }

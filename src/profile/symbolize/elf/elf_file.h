@@ -6,8 +6,6 @@
 // Owns: the mapped file, until the object is destroyed.
 #pragma once
 
-#include <gelf.h>
-
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -15,9 +13,13 @@
 #include <string_view>
 #include <vector>
 
-#include "profile/symbolize/files/file_image.h"
+#include "profile/symbolize/files/opened_file.h"
+
+struct Elf;  // libelf's
 
 namespace memprof::profile {
+
+inline constexpr const char kNoElf[] = "not an ELF file";
 
 class ElfFile {
  public:
@@ -25,20 +27,19 @@ class ElfFile {
   // ...). Never blocks, whatever the path is (pipe, device).
   static std::unique_ptr<ElfFile> open(const std::string& path, std::string* why);
 
-  // The same of bytes that are in memory; nullptr: not an ELF file.
-  static std::unique_ptr<ElfFile> of_image(const std::string& path, std::unique_ptr<FileImage> image);
+  // The same of a file that is open; nullptr: not an ELF file.
+  static std::unique_ptr<ElfFile> of_file(OpenedFile file);
 
   ~ElfFile();
   ElfFile(const ElfFile&) = delete;
   ElfFile& operator=(const ElfFile&) = delete;
 
-  const std::string& path() const { return path_; }
+  const std::string& path() const { return file_.path; }
   // Lower-case hex; empty: the file has none.
   const std::string& build_id() const { return build_id_; }
-  // Only root and this user can change the file.
-  bool is_trusted() const { return is_trusted_; }
-  // When the contents or the inode (renamed, linked, mode changed) changed last, whichever is later.
-  uint64_t changed_unix_ns() const { return changed_unix_ns_; }
+  // As OpenedFile has them.
+  bool is_trusted() const { return file_.is_trusted; }
+  uint64_t changed_unix_ns() const { return file_.changed_unix_ns; }
 
   // The address, as symbols count, of the code at an offset in the file; nothing where no segment is loaded.
   std::optional<uint64_t> vaddr_of_offset(uint64_t file_offset) const;
@@ -81,17 +82,13 @@ class ElfFile {
     uint64_t vaddr;
   };
 
-  ElfFile(std::string path, std::unique_ptr<FileImage> image, Elf* elf);
+  ElfFile(OpenedFile file, Elf* elf);
   void read_segments();
-  Elf_Scn* find_section(const char* wanted, GElf_Shdr* header) const;
   void read_build_id();
 
-  std::string path_;
-  std::unique_ptr<FileImage> image_;
+  OpenedFile file_;
   Elf* elf_;
   std::string build_id_;
-  bool is_trusted_ = true;
-  uint64_t changed_unix_ns_ = 0;
   std::vector<Segment> segments_;  // executable ones first
 };
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "profile/symbolize/elf/elf_writer.h"
 
-#include <elf.h>
+#include <gelf.h>
 
 #include <algorithm>
 #include <cstring>

@@ -42,8 +42,10 @@ std::unique_ptr<ElfFile> open_mini_symbols(const ElfFile& module) {
   if (packed.empty()) return nullptr;
   std::vector<char> bytes = unpack(packed);
   if (bytes.empty()) return nullptr;
-  return ElfFile::of_image(module.path() + " (.gnu_debugdata)",
-                           std::make_unique<FileImage>(std::move(bytes)));
+  OpenedFile file;
+  file.path = module.path() + " (.gnu_debugdata)";
+  file.image = std::make_unique<FileImage>(std::move(bytes));
+  return ElfFile::of_file(std::move(file));
 }
 
 }  // namespace memprof::profile

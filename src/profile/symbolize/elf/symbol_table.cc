@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "profile/symbolize/elf/symbol_table.h"
 
-#include <elf.h>
 #include <gelf.h>
-#include <libelf.h>
 
 #include <algorithm>
 #include <utility>

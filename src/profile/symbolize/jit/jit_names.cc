@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "profile/files/regular_file.h"
+#include "profile/files/system_file.h"
 #include "profile/symbolize/files/file_image.h"
 #include "profile/symbolize/jit/jitdump.h"
 #include "profile/symbolize/jit/perf_map.h"
@@ -20,9 +21,9 @@ std::unique_ptr<FileImage> open_own_file(const std::string& path, uint64_t start
   if (fd < 0) return nullptr;
   std::unique_ptr<FileImage> image;
   if (status.st_size > 0 && (status.st_uid == geteuid() || status.st_uid == 0)) {
-    const uint64_t written = static_cast<uint64_t>(status.st_mtim.tv_sec) * 1'000'000'000 +
-                             static_cast<uint64_t>(status.st_mtim.tv_nsec);
-    if (written >= start_unix_ns) image = FileImage::map(fd, static_cast<size_t>(status.st_size));
+    if (written_unix_ns(status) >= start_unix_ns) {
+      image = FileImage::map(fd, static_cast<size_t>(status.st_size));
+    }
   }
   ::close(fd);
   return image;

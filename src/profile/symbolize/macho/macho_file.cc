@@ -1,23 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "profile/symbolize/macho/macho_file.h"
 
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include <algorithm>
-#include <cerrno>
 #include <cstring>
-#include <string_view>
 #include <utility>
 #include <vector>
 
-#include "profile/files/regular_file.h"
+#include "profile/symbolize/elf/elf_object.h"
 #include "profile/symbolize/elf/elf_writer.h"
 
 namespace memprof::profile {
 namespace {
 
-constexpr size_t kMaxFileBytes = size_t{1} << 30;
 constexpr uint32_t kMagic = 0xfeedfacf;
 constexpr uint32_t kFatMagic = 0xbebafeca;  // big endian, as all of a universal file's header
 constexpr uint32_t kX86 = 0x01000007;
@@ -226,43 +220,25 @@ std::vector<std::string_view> parts_of(std::string_view bytes) {
   return parts;
 }
 
+std::unique_ptr<ElfFile> find_dsym(const ElfFile& file, const NameSources& sources) {
+  return sources.use_debug_files ? open_dsym(file.path(), file.build_id()) : nullptr;
+}
+
 }  // namespace
 
-bool is_macho_file(const std::string& path) {
-  struct stat status{};
-  const int fd = open_regular_file(path, Links::kFollow, &status);
-  char bytes[4] = {};
-  const bool is_read = fd >= 0 && ::read(fd, bytes, sizeof(bytes)) == static_cast<ssize_t>(sizeof(bytes));
-  if (fd >= 0) ::close(fd);
-  const uint32_t magic = u32({bytes, sizeof(bytes)}, 0);
-  return is_read && (magic == kMagic || magic == kFatMagic);
-}
-
-std::unique_ptr<ElfFile> open_macho_file(const std::string& path, const std::string& build_id,
-                                         std::string* why) {
-  struct stat status{};
-  const int fd = open_regular_file(path, Links::kFollow, &status);
-  if (fd < 0) {
-    *why = errno == EINVAL ? "not a regular file" : "cannot be read";
-    return nullptr;
-  }
-  const auto size = static_cast<size_t>(std::max<off_t>(status.st_size, 0));
-  const auto image = size != 0 && size <= kMaxFileBytes ? FileImage::copy(fd, size) : nullptr;
-  ::close(fd);
-  auto file = image != nullptr ? macho_of_image(path, *image, build_id) : nullptr;
-  if (file == nullptr) *why = "not a file of a macOS program for x86-64 or arm64";
-  return file;
-}
-
-std::unique_ptr<ElfFile> macho_of_image(const std::string& path, const FileImage& image,
-                                        const std::string& build_id) {
+std::unique_ptr<ElfFile> read_macho(const OpenedFile& file, const std::string& build_id) {
   std::unique_ptr<ElfFile> first;
-  for (const std::string_view bytes : parts_of({image.data(), image.size()})) {
+  for (const std::string_view bytes : parts_of(file.bytes())) {
     Reader reader(bytes);
     if (!reader.read() || (first != nullptr && reader.uuid() != build_id)) continue;
-    auto file = ElfFile::of_image(path, std::make_unique<FileImage>(write_elf(reader.facts())));
-    if (reader.uuid() == build_id) return file;
-    first = std::move(file);
+    OpenedFile tables;
+    tables.path = file.path;
+    tables.image = std::make_unique<FileImage>(write_elf(reader.facts()));
+    tables.is_trusted = file.is_trusted;
+    tables.changed_unix_ns = file.changed_unix_ns;
+    auto elf = ElfFile::of_file(std::move(tables));
+    if (reader.uuid() == build_id) return elf;
+    first = std::move(elf);
   }
   return first;
 }
@@ -274,11 +250,28 @@ std::unique_ptr<ElfFile> open_dsym(const std::string& path, const std::string& b
   constexpr int kMaxFolders = 5;
   for (int i = 0; i < kMaxFolders && !beside.empty(); ++i) {
     std::string why;
-    auto file = open_macho_file(beside + ".dSYM/Contents/Resources/DWARF/" + name, build_id, &why);
-    if (file != nullptr && file->build_id() == build_id && file->has_debug_info()) return file;
+    OpenedFile file;
+    if (open_file(beside + ".dSYM/Contents/Resources/DWARF/" + name, &file, &why)) {
+      auto elf = read_macho(file, build_id);
+      if (elf != nullptr && elf->build_id() == build_id && elf->has_debug_info()) return elf;
+    }
     beside.resize(beside.rfind('/') == std::string::npos ? 0 : beside.rfind('/'));
   }
   return nullptr;
+}
+
+bool is_macho(std::string_view bytes) {
+  const uint32_t magic = u32(bytes, 0);
+  return magic == kMagic || magic == kFatMagic;
+}
+
+std::unique_ptr<ObjectFile> open_macho(OpenedFile file, const std::string& build_id, std::string* why) {
+  auto elf = read_macho(file, build_id);
+  if (elf == nullptr) {
+    *why = "not a file of a macOS program for x86-64 or arm64";
+    return nullptr;
+  }
+  return std::make_unique<ElfObject>(std::move(elf), find_dsym);
 }
 
 }  // namespace memprof::profile

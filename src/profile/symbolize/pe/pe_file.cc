@@ -1,21 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "profile/symbolize/pe/pe_file.h"
 
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include <algorithm>
-#include <cerrno>
 #include <cstring>
 #include <tuple>
-#include <utility>
-
-#include "profile/files/regular_file.h"
 
 namespace memprof::profile {
 namespace {
 
-constexpr size_t kMaxFileBytes = size_t{1} << 30;
 constexpr uint16_t kMachine = 0x8664;  // x86-64
 constexpr uint16_t kOptionalMagic = 0x20b;
 constexpr uint32_t kExports = 0;
@@ -54,23 +46,8 @@ void append_hex(const char* bytes, size_t size, std::string* hex) {
 
 }  // namespace
 
-std::unique_ptr<PeFile> PeFile::open(const std::string& path, std::string* why) {
-  struct stat status{};
-  const int fd = open_regular_file(path, Links::kFollow, &status);
-  if (fd < 0) {
-    *why = errno == EINVAL ? "not a regular file" : "cannot be read";
-    return nullptr;
-  }
-  const auto size = static_cast<size_t>(std::max<off_t>(status.st_size, 0));
-  auto image = size != 0 && size <= kMaxFileBytes ? FileImage::copy(fd, size) : nullptr;
-  ::close(fd);
-  auto file = image != nullptr ? of_image(std::move(image)) : nullptr;
-  if (file == nullptr) *why = "not a file of a Windows program for x86-64";
-  return file;
-}
-
-std::unique_ptr<PeFile> PeFile::of_image(std::unique_ptr<FileImage> image) {
-  std::unique_ptr<PeFile> file(new PeFile(std::move(image)));
+std::unique_ptr<PeFile> PeFile::of_file(OpenedFile opened) {
+  std::unique_ptr<PeFile> file(new PeFile(std::move(opened)));
   return file->read() ? std::move(file) : nullptr;
 }
 
@@ -192,6 +169,21 @@ void PeFile::read_exports() {
   }
 }
 
+// The system lays an image out as a whole.
+std::optional<uint64_t> PeFile::vaddr_of_offset(uint64_t offset) const {
+  return offset <= UINT32_MAX ? std::optional<uint64_t>(offset) : std::nullopt;
+}
+
+std::vector<CodeNames> PeFile::names_of(const std::vector<uint64_t>& vaddrs, const NameSources& /*sources*/,
+                                        std::vector<std::string>* /*warnings*/) const {
+  std::vector<CodeNames> names(vaddrs.size());
+  std::string name;
+  for (size_t i = 0; i < vaddrs.size(); ++i) {
+    if (find(static_cast<uint32_t>(vaddrs[i]), &name)) names[i].names.push_back({name, true, "", 0});
+  }
+  return names;
+}
+
 bool PeFile::find(uint32_t address, std::string* name) const {
   const Function* part = function_at(address);
   if (part == nullptr) return false;
@@ -243,8 +235,8 @@ PeFile::Directory PeFile::directory(uint32_t index) const {
 }
 
 const char* PeFile::at_offset(uint64_t offset, uint64_t size) const {
-  const uint64_t length = image_->size();
-  return offset <= length && size <= length - offset ? image_->data() + offset : nullptr;
+  const std::string_view bytes = file_.bytes();
+  return offset <= bytes.size() && size <= bytes.size() - offset ? bytes.data() + offset : nullptr;
 }
 
 const char* PeFile::at_address(uint32_t address, uint64_t size) const {
@@ -259,15 +251,34 @@ const char* PeFile::at_address(uint32_t address, uint64_t size) const {
 
 std::string_view PeFile::text_at(uint32_t address) const {
   const char* text = at_address(address, 1);
-  return text != nullptr ? text_at_offset(static_cast<uint64_t>(text - image_->data())) : std::string_view();
+  return text != nullptr ? text_at_offset(static_cast<uint64_t>(text - file_.bytes().data()))
+                         : std::string_view();
 }
 
 std::string_view PeFile::text_at_offset(uint64_t offset) const {
   constexpr size_t kMaxNameBytes = 1 << 16;
   const char* text = at_offset(offset, 1);
   if (text == nullptr) return {};
-  const size_t length = strnlen(text, std::min<size_t>(image_->size() - offset, kMaxNameBytes));
+  const size_t length = strnlen(text, std::min<size_t>(file_.bytes().size() - offset, kMaxNameBytes));
   return std::string_view(text, length);
+}
+
+bool is_pe(std::string_view bytes) {
+  return bytes.substr(0, 2) == "MZ";
+}
+
+// Who has no build id of it is not of Windows: a profile of wine itself has offsets in the file, not in the image.
+std::unique_ptr<ObjectFile> open_pe(OpenedFile file, const std::string& build_id, std::string* why) {
+  auto pe = PeFile::of_file(std::move(file));
+  if (pe == nullptr) {
+    *why = "not a file of a Windows program for x86-64";
+    return nullptr;
+  }
+  if (build_id.empty()) {
+    *why = "a file of a Windows program, of which the profile has no build id";
+    return nullptr;
+  }
+  return pe;
 }
 
 }  // namespace memprof::profile

@@ -6,32 +6,37 @@
 // entry that it belongs to.  The function is called as the symbol is that lies at its beginning.  There is no "nearest" symbol:
 // of functions that are neither exported nor have a symbol nothing is known.  PDBs are not read.
 //
+// Addresses count from the start of the image.
+//
 // Threads: one object, one thread.
-// Owns: a copy of the file.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
-#include "profile/symbolize/files/file_image.h"
+#include "profile/symbolize/object/object_file.h"
 
 namespace memprof::profile {
 
-class PeFile {
+class PeFile : public ObjectFile {
  public:
-  // nullptr: it cannot be used, and *why says so.  Never blocks, whatever the path is (pipe, device).
-  static std::unique_ptr<PeFile> open(const std::string& path, std::string* why);
-  // The same of bytes that are in memory; nullptr: no such file.
-  static std::unique_ptr<PeFile> of_image(std::unique_ptr<FileImage> image);
+  // nullptr: no such file.
+  static std::unique_ptr<PeFile> of_file(OpenedFile file);
 
-  // Lower-case hex, as platform/windows writes it: GUID and age of the PDB, else time stamp and size of the image.
-  const std::string& build_id() const { return build_id_; }
+  // GUID and age of the PDB, else time stamp and size of the image.
+  const std::string& build_id() const override { return build_id_; }
+  uint64_t changed_unix_ns() const override { return file_.changed_unix_ns; }
+  std::optional<uint64_t> vaddr_of_offset(uint64_t offset) const override;
+  std::vector<CodeNames> names_of(const std::vector<uint64_t>& vaddrs, const NameSources& sources,
+                                  std::vector<std::string>* warnings) const override;
 
-  // The function at an address from the start of the image.  false: there is none, or nothing is known of it.
+  // The function at an address.  false: there is none, or nothing is known of it.
   bool find(uint32_t address, std::string* name) const;
 
  private:
@@ -52,7 +57,7 @@ class PeFile {
     uint32_t order = 0;  // in which it was read
   };
 
-  explicit PeFile(std::unique_ptr<FileImage> image) : image_(std::move(image)) {}
+  explicit PeFile(OpenedFile file) : file_(std::move(file)) {}
   bool read();
   void read_build_id(uint32_t time_stamp, uint32_t image_bytes);
   void read_functions();
@@ -74,12 +79,16 @@ class PeFile {
   const Function* whole_of(const Function* part) const;
   const Symbol* symbol_in(uint32_t first, uint32_t last) const;
 
-  std::unique_ptr<FileImage> image_;
+  OpenedFile file_;
   std::string build_id_;
   std::vector<Section> sections_;
   std::vector<Directory> directories_;
   std::vector<Function> functions_;  // by begin
   std::vector<Symbol> symbols_;      // by address; of several the first is the one that people know
 };
+
+bool is_pe(std::string_view bytes);
+std::unique_ptr<ObjectFile> open_pe(OpenedFile file, const std::string& build_id, std::string* why);
+inline constexpr ObjectFormat kPeFormat{is_pe, open_pe};
 
 }  // namespace memprof::profile

@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "profile/files/regular_file.h"
+#include "profile/files/system_file.h"
 #include "profile/model/error.h"
 #include "profile/model/stack_sum.h"
 #include "profile/names/interpreter_frames.h"
@@ -23,7 +24,6 @@ namespace memprof::profile {
 namespace {
 
 constexpr size_t kMaxBytes = size_t{256} << 20;
-constexpr uint64_t kNsPerSecond = 1'000'000'000;
 
 struct Content {
   std::string text;
@@ -39,8 +39,7 @@ std::optional<Content> read_file(const std::string& path) {
     throw Error(errno == EINVAL ? std::string("not a regular file") : std::string(std::strerror(errno)));
   }
   Content content;
-  content.changed_unix_ns = static_cast<uint64_t>(status.st_mtim.tv_sec) * kNsPerSecond +
-                            static_cast<uint64_t>(status.st_mtim.tv_nsec);
+  content.changed_unix_ns = written_unix_ns(status);
   std::string buffer(size_t{1} << 16, '\0');
   ssize_t size = 0;
   while ((size = ::read(fd, buffer.data(), buffer.size())) > 0 && content.text.size() <= kMaxBytes) {

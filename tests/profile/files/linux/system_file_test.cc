@@ -62,6 +62,20 @@ TEST(SystemFile, LinksAreFollowedWhereAsked) {
   EXPECT_EQ(ENOENT, errno);
 }
 
+// Another mode is a change of the inode, not of the contents.
+TEST(SystemFile, TimesOfAFile) {
+  const TemporaryFolder folder;
+  const std::string path = folder.write("a", "text");
+  const timespec times[2] = {{1000, 7}, {1000, 7}};
+  ASSERT_EQ(0, utimensat(AT_FDCWD, path.c_str(), times, 0));
+  struct stat status{};
+  ASSERT_EQ(0, stat(path.c_str(), &status));
+  EXPECT_EQ(1'000'000'000'007u, written_unix_ns(status));
+  EXPECT_GT(changed_unix_ns(status), 1'000'000'000'007u);
+  status.st_mtim = {-1, 999'999'999};
+  EXPECT_EQ(0u, written_unix_ns(status));
+}
+
 TEST(SystemFile, ANewNameReplacesNothing) {
   const TemporaryFolder folder;
   const std::string from = folder.write("from", "new");

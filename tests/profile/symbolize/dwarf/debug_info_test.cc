@@ -140,7 +140,7 @@ TEST(DebugInfo, ASplitFileIsNotOpenedForAProgramThatOthersCanChange) {
     std::string why;
     const auto file = ElfFile::open(program, &why);
     ASSERT_NE(file, nullptr) << why;
-    const auto info = DebugInfo::open(*file, nullptr, addresses);
+    const auto info = DebugInfo::open(file->handle(), file->is_trusted(), nullptr, addresses);
     ASSERT_NE(info, nullptr);
     for (const auto& frames : info->frames_of(addresses)) {
       for (const SourceFrame& frame : frames) names[is_trusted] += !frame.name.linkage_name.empty();
@@ -175,14 +175,14 @@ TEST(DebugInfo, AFunctionHasOneNameWhetherItIsInlinedOrNot) {
 TEST(DebugInfo, AFileWithoutHasNone) {
   std::string why;
   const auto file = ElfFile::open(fixture::path("pie"), &why);
-  EXPECT_EQ(DebugInfo::open(*file, nullptr, {4096}), nullptr);
+  EXPECT_EQ(DebugInfo::open(file->handle(), true, nullptr, {4096}), nullptr);
 }
 
 TEST(DebugInfo, AddressesOfNobodyHaveNoFrames) {
   std::string why;
   const auto file = ElfFile::open(fixture::path("debug/gcc5"), &why);
   const std::vector<uint64_t> addresses = {0, 1, 0x40, UINT64_MAX, UINT64_MAX - 1};
-  const auto info = DebugInfo::open(*file, nullptr, addresses);
+  const auto info = DebugInfo::open(file->handle(), true, nullptr, addresses);
   ASSERT_NE(info, nullptr);
   const auto frames = info->frames_of(addresses);
   for (const auto& of_address : frames) EXPECT_TRUE(of_address.empty());

@@ -12,7 +12,9 @@ namespace memprof::profile {
 namespace {
 
 std::unique_ptr<ElfFile> written(const ObjectFacts& facts) {
-  return ElfFile::of_image("/x", std::make_unique<FileImage>(write_elf(facts)));
+  OpenedFile file;
+  file.image = std::make_unique<FileImage>(write_elf(facts));
+  return ElfFile::of_file(std::move(file));
 }
 
 TEST(ElfWriter, WhatIsWrittenIsReadBack) {

@@ -13,6 +13,12 @@
 namespace memprof::profile {
 namespace {
 
+std::unique_ptr<PeFile> of_bytes(std::vector<char> bytes) {
+  OpenedFile file;
+  file.image = std::make_unique<FileImage>(std::move(bytes));
+  return PeFile::of_file(std::move(file));
+}
+
 // One section of 4 KiB at 0x1000, which has the code and all tables; a symbol table and its strings behind it.
 class Image {
  public:
@@ -96,7 +102,7 @@ class Image {
     }
     return all;
   }
-  std::unique_ptr<PeFile> file() { return PeFile::of_image(std::make_unique<FileImage>(bytes())); }
+  std::unique_ptr<PeFile> file() { return of_bytes(bytes()); }
 
  private:
   std::vector<char> bytes_;
@@ -124,6 +130,24 @@ TEST(PeFile, FunctionsAreCalledAsTheirSymbols) {
   EXPECT_EQ(name_at(*file, 0x1055), "-");  // and never the nearest below
   EXPECT_EQ(name_at(*file, 0), "-");
   EXPECT_EQ(name_at(*file, UINT32_MAX), "-");
+}
+
+TEST(PeFile, AddressesOfAProfileAreThoseOfTheImage) {
+  Image image;
+  image.functions({{0x1000, 0x1010, 0x1900}, {0x1010, 0x1020, 0x1900}});
+  image.symbol("first", 0x1000);
+  const auto file = image.file();
+  EXPECT_EQ(file->vaddr_of_offset(0x1008), 0x1008u);
+  EXPECT_EQ(file->vaddr_of_offset(uint64_t{1} << 32), std::nullopt);
+  std::vector<std::string> warnings;
+  const std::vector<CodeNames> names = file->names_of({0x1012, 0x1008}, {}, &warnings);
+  ASSERT_EQ(names.size(), 2u);
+  EXPECT_TRUE(names[0].names.empty());
+  ASSERT_EQ(names[1].names.size(), 1u);
+  EXPECT_EQ(names[1].names[0].name, "first");
+  EXPECT_TRUE(names[1].names[0].is_symbol);
+  EXPECT_FALSE(names[1].has_lines);
+  EXPECT_TRUE(warnings.empty());
 }
 
 TEST(PeFile, ExportsNameWhatHasNoSymbol) {
@@ -159,14 +183,25 @@ TEST(PeFile, BuildIdsAreThoseOfThePlatform) {
   EXPECT_EQ(image.file()->build_id(), "3031323334353637383961626364656601000000");
 }
 
+// Its mappings would be of the file, as Linux has them, and its names wrong.
+TEST(PeFile, AProfileWithoutItsBuildIdIsNotOfWindows) {
+  for (const char* build_id : {"", "4433221100500000"}) {
+    OpenedFile file;
+    file.image = std::make_unique<FileImage>(Image().bytes());
+    std::string why;
+    const auto opened = kPeFormat.open(std::move(file), build_id, &why);
+    EXPECT_EQ(opened != nullptr, *build_id != '\0');
+    EXPECT_EQ(why,
+              *build_id != '\0' ? "" : "a file of a Windows program, of which the profile has no build id");
+  }
+}
+
 TEST(PeFile, OtherFilesAreNone) {
   std::string why;
-  EXPECT_EQ(PeFile::open("/nowhere", &why), nullptr);
-  EXPECT_EQ(why, "cannot be read");
-  EXPECT_EQ(PeFile::open("/dev/null", &why), nullptr);
-  EXPECT_EQ(why, "not a regular file");
-  EXPECT_EQ(PeFile::open("/proc/self/exe", &why), nullptr);
+  EXPECT_EQ(kPeFormat.open({}, "", &why), nullptr);
   EXPECT_EQ(why, "not a file of a Windows program for x86-64");
+  EXPECT_FALSE(kPeFormat.is_one("ZM"));
+  EXPECT_FALSE(kPeFormat.is_one("M"));
   Image image;
   image.u16(0x84, 0x14c);  // 32 bits
   EXPECT_EQ(image.file(), nullptr);
@@ -191,7 +226,7 @@ TEST(PeFile, AnythingIsAnswered) {
       bytes[at] = static_cast<char>(random());
     }
     if (round % 3 == 0) bytes.resize(random() % bytes.size());
-    if (const auto file = PeFile::of_image(std::make_unique<FileImage>(std::move(bytes)))) {
+    if (const auto file = of_bytes(std::move(bytes))) {
       for (const uint32_t address : {0x1000u, 0x1105u, 0x2000u}) name_at(*file, address);
     }
   }

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "../attach/target_process.h"
+#include "../attach/linux/target_process.h"
 
 namespace memprof::cli {
 namespace {

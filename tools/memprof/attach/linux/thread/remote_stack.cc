@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "memprof/attach/linux/thread/remote_stack.h"
+
+#include <elfutils/libdwfl.h>
+#include <fcntl.h>
+
+#include <algorithm>
+#include <cstring>
+#include <map>
+#include <string>
+
+namespace memprof::cli {
+namespace {
+
+constexpr size_t kMaxFrames = 5000;
+constexpr uint64_t kSigreturnBytes = 8;
+constexpr uint64_t kEntryBytes = 128;  // the start code of C libraries has some 50
+
+}  // namespace
+
+struct RemoteStack::State {
+  ~State() {
+    if (dwfl != nullptr) dwfl_end(dwfl);
+  }
+
+  Dwfl* dwfl = nullptr;
+  bool can_walk = false;
+  Places places;
+  std::map<uint64_t, std::string> files;  // by the start of the image
+  std::vector<CodeRange> code;            // of all images
+  // Of the walk that is under way:
+  pid_t thread = 0;
+  const processor::Registers* registers = nullptr;
+  const TargetMemory* memory = nullptr;
+  const std::vector<char>* stack = nullptr;
+  uint64_t stack_begin = 0;
+  bool is_in_signal_frame = false;  // the last one that was added
+};
+
+namespace {
+
+using Files = std::map<uint64_t, std::string>;
+
+int find_image(Dwfl_Module*, void** user_data, const char*, Dwarf_Addr start, char**, Elf** elf) {
+  auto* files = static_cast<Files*>(*user_data);
+  const auto found = files->find(start);
+  if (found != files->end() && !found->second.empty()) {
+    *elf = elf_memory(found->second.data(), found->second.size());
+  }
+  return -1;
+}
+
+int find_no_debug_file(Dwfl_Module*, void**, const char*, Dwarf_Addr, const char*, const char*, GElf_Word,
+                       char**) {
+  return -1;
+}
+
+constexpr Dwfl_Callbacks kImageCallbacks = {find_image, find_no_debug_file, nullptr, nullptr};
+
+}  // namespace
+
+namespace {
+
+// libdwfl hands each callback what belongs to it.
+template <typename State>
+pid_t next_thread(Dwfl*, void* argument, void** at) {
+  if (*at != nullptr) return 0;
+  *at = argument;
+  return static_cast<State*>(argument)->thread;
+}
+
+template <typename State>
+bool get_thread(Dwfl*, pid_t, void* argument, void** thread) {
+  *thread = argument;
+  return true;
+}
+
+// A signed return address without its signature, which libdwfl takes for a part of it.
+template <typename State>
+Dwarf_Word without_signature(const State& state, Dwarf_Word word) {
+  const uint64_t address = processor::return_address(word);
+  const bool is_signed =
+      address != word && std::any_of(state.code.begin(), state.code.end(), [&](const CodeRange& range) {
+        return address >= range.start && address < range.end;
+      });
+  return is_signed ? address : word;
+}
+
+template <typename State>
+bool read_memory(Dwfl*, Dwarf_Addr address, Dwarf_Word* result, void* argument) {
+  const auto* state = static_cast<const State*>(argument);
+  const uint64_t end = state->stack_begin + state->stack->size();
+  if (address >= state->stack_begin && address < end && end - address >= sizeof(*result)) {
+    memcpy(result, state->stack->data() + (address - state->stack_begin), sizeof(*result));
+  } else if (!state->memory->read(address, result, sizeof(*result))) {
+    return false;
+  }
+  *result = without_signature(*state, *result);
+  return true;
+}
+
+template <typename State>
+bool set_registers(Dwfl_Thread* thread, void* argument) {
+  const processor::Registers& registers = *static_cast<const State*>(argument)->registers;
+  const std::vector<uint64_t> values = processor::dwarf_registers(registers);
+  const std::vector<Dwarf_Word> words(values.begin(), values.end());
+  dwfl_thread_state_register_pc(thread, processor::program_counter(registers));
+  return dwfl_thread_state_registers(thread, 0, static_cast<unsigned>(words.size()), words.data());
+}
+
+template <typename State>
+struct Adding {
+  State* state;
+  RemoteStack::Walk* walk;
+};
+
+template <typename State>
+int add_frame(Dwfl_Frame* frame, void* argument) {
+  const auto* adding = static_cast<const Adding<State>*>(argument);
+  State& state = *adding->state;
+  RemoteStack::Walk* walk = adding->walk;
+  Dwarf_Addr address = 0;
+  bool is_executing = false;
+  if (!dwfl_frame_pc(frame, &address, &is_executing)) return DWARF_CB_ABORT;
+  Dwarf_Word stack_pointer = 0;
+  if (dwfl_frame_reg(frame, processor::dwarf_stack_pointer(), &stack_pointer) != 0) stack_pointer = 0;
+  walk->frames.push_back({is_executing ? address : address - 1, stack_pointer});
+  state.is_in_signal_frame = state.places.sigreturn_code != 0 &&
+                             address - state.places.sigreturn_code < kSigreturnBytes &&
+                             processor::registers_in_frame().words != 0;
+  return walk->frames.size() < kMaxFrames && !state.is_in_signal_frame ? DWARF_CB_OK : DWARF_CB_ABORT;
+}
+
+int prepare_tables(Dwfl_Module* module, void**, const char*, Dwarf_Addr, void*) {
+  Dwarf_Addr bias = 0;
+  if (dwfl_module_getelf(module, &bias) != nullptr) dwfl_module_eh_cfi(module, &bias);
+  return DWARF_CB_OK;
+}
+
+}  // namespace
+
+RemoteStack::RemoteStack(uint64_t pid, const TargetMemory& memory, const std::vector<TargetImage>& images,
+                         const Places& places)
+    : state_(std::make_unique<State>()) {
+  state_->places = places;
+  static constexpr Dwfl_Thread_Callbacks kThreadCallbacks = {
+      next_thread<State>, get_thread<State>, read_memory<State>, set_registers<State>, nullptr, nullptr};
+  state_->dwfl = dwfl_begin(&kImageCallbacks);
+  if (state_->dwfl == nullptr) return;
+  dwfl_report_begin(state_->dwfl);
+  for (const TargetImage& image : images) {
+    state_->files[image.start] = read_unwind_image(memory, image);
+    state_->code.insert(state_->code.end(), image.code.begin(), image.code.end());
+    Dwfl_Module* module = dwfl_report_module(state_->dwfl, image.path.c_str(), image.start, image.end);
+    void** user_data = nullptr;
+    if (module == nullptr || dwfl_module_info(module, &user_data, nullptr, nullptr, nullptr, nullptr, nullptr,
+                                              nullptr) == nullptr) {
+      continue;
+    }
+    *user_data = &state_->files;
+  }
+  dwfl_report_end(state_->dwfl, nullptr, nullptr);
+  dwfl_getmodules(state_->dwfl, prepare_tables, nullptr, 0);
+  state_->can_walk =
+      dwfl_attach_state(state_->dwfl, nullptr, static_cast<pid_t>(pid), &kThreadCallbacks, state_.get());
+}
+
+RemoteStack::~RemoteStack() = default;
+
+RemoteStack::Walk RemoteStack::walk(pid_t thread, const processor::Registers& registers,
+                                    const TargetMemory& memory, const std::vector<char>& stack,
+                                    uint64_t stack_begin) {
+  Walk walk;
+  if (!state_->can_walk) return walk;
+  state_->thread = thread;
+  state_->memory = &memory;
+  state_->stack = &stack;
+  state_->stack_begin = stack_begin;
+  Adding<State> adding{state_.get(), &walk};
+  processor::Registers at = registers;
+  state_->registers = &at;
+  while (true) {
+    state_->is_in_signal_frame = false;
+    walk.is_complete = dwfl_getthread_frames(state_->dwfl, thread, add_frame<State>, &adding) == 0;
+    const auto [begin, words] = processor::registers_in_frame();
+    if (!state_->is_in_signal_frame || walk.frames.size() >= kMaxFrames ||
+        !memory.read(walk.frames.back().stack_pointer + begin, at.words.data(), words * sizeof(uint64_t))) {
+      break;
+    }
+  }
+  // Nobody has called it, whether its tables say so or are missing.
+  const uint64_t entry = state_->places.entry;
+  walk.is_complete = walk.is_complete ||
+                     (entry != 0 && !walk.frames.empty() && walk.frames.back().address - entry < kEntryBytes);
+  return walk;
+}
+
+}  // namespace memprof::cli
