@@ -34,6 +34,7 @@ class RawPprofWriter {
     }
     write_header();
     write_mappings();
+    frames_.number_most_used();
     if (!write_samples()) {
       return false;
     }
@@ -267,9 +268,6 @@ class RawPprofWriter {
       write_string(profile_.note, text_size(profile_.note));
     }
     size_t live = 0;
-    StackId ids[StackId::kTogether];  // of the stacks from first_known up to `known`
-    size_t first_known = 0;
-    size_t known = 0;
     for (size_t i = 0; i < profile_.stack_count && output_.ok(); ++i) {
       const RawStack& stack = profile_.stacks[i];
       const size_t first_live = live;
@@ -279,11 +277,7 @@ class RawPprofWriter {
       if (stack.allocated.samples == 0 && live == first_live) {
         continue;
       }
-      if (i >= known) {
-        known = i + frames_.add_locations(i, ids);
-        first_known = i;
-      }
-      StackId& id = ids[i - first_known];
+      StackId id = frames_.id_of(stack);
       id.add_heap(heap_of(stack), text_size(heap_of(stack)));
       CommentText comment;
       stack_comment(comment, id.value(), stack);

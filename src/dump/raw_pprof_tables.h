@@ -55,7 +55,7 @@ class Scratch {
   size_t left_;
 };
 
-// Numbers the distinct keys of locations from 1, in the order of their first use.
+// Numbers the distinct keys of locations from 1, in the order in which they are first asked for.
 class LocationTable {
  public:
   LocationTable(Scratch& scratch, size_t max)
@@ -119,6 +119,63 @@ class LocationTable {
   size_t slot_count_ = 0;
   uint32_t* slots_;
   size_t size_ = 0;
+};
+
+// Counts how often keys of locations are used, in a table of a fixed size: keys that find no place in it are not counted.
+class KeyUses {
+ public:
+  KeyUses(Scratch& scratch, bool is_used) : slots_(is_used ? scratch.take<Slot>(kSlots) : nullptr) {
+    if (slots_ != nullptr) {
+      std::memset(static_cast<void*>(slots_), 0, kSlots * sizeof(Slot));
+    }
+  }
+
+  static size_t scratch_bytes(bool is_used) { return is_used ? aligned(kSlots * sizeof(Slot)) : 0; }
+
+  void add(uint64_t key) {
+    const uint64_t hash = key * kGolden;
+    for (size_t i = 0; i < kTries; ++i) {
+      Slot& slot = slots_[((hash >> 32) + i) & (kSlots - 1)];
+      if (slot.uses == 0 || slot.key == key) {
+        slot.key = key;
+        ++slot.uses;
+        return;
+      }
+    }
+  }
+
+  // visit(key) for as many as there are ids of one byte, the most used first.
+  template <typename Visit>
+  void for_most_used(const Visit& visit) const {
+    constexpr size_t kMost = 127;
+    const Slot* most[kMost];
+    size_t count = 0;
+    for (size_t i = 0; i < kSlots; ++i) {
+      const Slot* const slot = slots_ + i;
+      if (slot->uses < 2 || (count == kMost && slot->uses <= most[kMost - 1]->uses)) {
+        continue;
+      }
+      size_t at = count < kMost ? count++ : kMost - 1;
+      for (; at != 0 && most[at - 1]->uses < slot->uses; --at) {
+        most[at] = most[at - 1];
+      }
+      most[at] = slot;
+    }
+    for (size_t i = 0; i < count; ++i) {
+      visit(most[i]->key);
+    }
+  }
+
+ private:
+  struct Slot {
+    uint64_t key;
+    uint32_t uses;  // 0: empty
+  };
+
+  static constexpr size_t kSlots = size_t{1} << 14;
+  static constexpr size_t kTries = 8;
+
+  Slot* slots_;
 };
 
 // Numbers the distinct functions of runtime frames from 1, in the order of their first use.  The caller has one

@@ -220,16 +220,21 @@ unsigned bits_for(const std::vector<uint64_t>& ids) {
   return bits;
 }
 
-void pack(const IdentifiedStatistics* stacks, size_t count, unsigned bits, uint64_t rate_bytes,
-          std::vector<std::string>* comments) {
+// Returns how many stacks to try in the next comment: half as many where these did not fit, and more where there was
+// much room.
+size_t pack(const IdentifiedStatistics* stacks, size_t count, unsigned bits, uint64_t rate_bytes,
+            GzipEffort effort, std::vector<std::string>* comments) {
   const std::string unpacked = Packer(stacks, count, bits, rate_bytes).pack();
-  const std::string bytes = gzip(unpacked);
+  const std::string bytes = gzip(unpacked, effort);
   if ((bytes.size() > kMaxBytes || unpacked.size() > kMaxUnpackedBytes) && count > 1) {
-    pack(stacks, count / 2, bits, rate_bytes, comments);
-    pack(stacks + count / 2, count - count / 2, bits, rate_bytes, comments);
-    return;
+    const size_t next = pack(stacks, count / 2, bits, rate_bytes, effort, comments);
+    return std::min(next, pack(stacks + count / 2, count - count / 2, bits, rate_bytes, effort, comments));
   }
   comments->push_back(kPrefix + std::to_string(bits) + kData + base64(bytes));
+  constexpr size_t kMuchRoom = 3;  // so that twice as many fit, and not just
+  const bool has_room =
+      bytes.size() < kMaxBytes / kMuchRoom && unpacked.size() < kMaxUnpackedBytes / kMuchRoom;
+  return has_room ? std::min<size_t>(2 * count, kMaxStacks) : count;
 }
 
 }  // namespace
@@ -291,12 +296,15 @@ std::vector<std::string> pack_statistics(const std::vector<uint64_t>& ids,
                                          uint64_t rate_bytes) {
   std::vector<std::string> comments;
   const unsigned bits = bits_for(ids);
+  constexpr size_t kMany = size_t{1} << 16;
+  const GzipEffort effort = ids.size() < kMany ? GzipEffort::kUsual : GzipEffort::kQuick;
   std::vector<IdentifiedStatistics> part;
-  // Parts of what fits in one comment where stacks are of the usual kind.
+  // Parts of what fits in one comment: where stacks are of the usual kind, and then as many as before.
+  size_t most = kMaxStacks;
   for (size_t i = 0; i < ids.size(); ++i) {
     part.push_back({ids[i], statistics_of(i)});
-    if (part.size() < kMaxStacks && i + 1 < ids.size()) continue;
-    pack(part.data(), part.size(), bits, rate_bytes, &comments);
+    if (part.size() < most && i + 1 < ids.size()) continue;
+    most = pack(part.data(), part.size(), bits, rate_bytes, effort, &comments);
     part.clear();
   }
   return comments;
