@@ -140,11 +140,11 @@ class RawPprofWriter {
       if (stack.allocated.samples == 0 && live == first_live && !is_mapped && stack.js_bytes == 0) {
         continue;
       }
-      const size_t depth = frames_.number(stack);
-      if (depth == FrameTable::kNoRoom) {
+      const size_t size = frames_.number(stack);
+      if (size == FrameTable::kNoRoom) {
         return false;
       }
-      samples.set_stack(frames_.ids(), depth);
+      samples.set_stack(frames_.ids(), size);
       samples.set_heap(*heap_of(stack) != '\0' ? first_heap + stack.heap : schema::kEmpty);
       if (stack.allocated.samples != 0 || (profile_.has_resident && stack.resident_bytes > 0)) {
         samples.running_totals(stack.allocated.weight_count, stack.allocated.weight_bytes,

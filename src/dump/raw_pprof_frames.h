@@ -14,6 +14,7 @@
 #include "dump/raw_pprof_callers.h"
 #include "dump/raw_pprof_tables.h"
 #include "format/pprof/comments.h"
+#include "format/pprof/proto_encoder.h"
 
 namespace memprof::profile {
 
@@ -48,17 +49,18 @@ class FrameTable {
 
   FrameTable(const RawProfile& profile, Scratch& scratch, const Counts& counts)
       : profile_(profile),
-        row_size_(counts.deepest),
-        ids_(scratch.take<uint32_t>(row_size_)),
+        ids_(scratch.take<uint8_t>(ids_bytes(counts))),
         caller_hashes_(scratch, profile.callers.count),
         uses_(scratch, has_uses(profile)),
-        caller_ids_(scratch.take<uint32_t>(caller_frames(profile))),
+        pieces_(scratch.take<PieceIds>(profile.callers.count)),
         runtime_keys_(scratch.take<uint64_t>(profile.runtime_frame_count)),
         locations_(scratch, counts.different) {
     if (!ok()) {
       return;
     }
-    std::memset(caller_ids_, 0, caller_frames(profile) * sizeof(*caller_ids_));
+    for (size_t i = 0; i < profile.callers.count; ++i) {
+      pieces_[i].size = 0;
+    }
     for (size_t i = 0; i < profile.runtime_frame_count; ++i) {
       const RawRuntimeFrame& f = profile.runtime_frames[i];
       runtime_keys_[i] = source_key(f.name, text_size(f.name), f.file, text_size(f.file), f.line);
@@ -82,8 +84,9 @@ class FrameTable {
       return;
     }
     const size_t step = profile_.stack_count / kLookedAt;
-    for (size_t i = 0; i < profile_.stack_count; i += step) {
-      const RawStack& stack = profile_.stacks[i];
+    for (size_t at = 0; at + step <= profile_.stack_count; at += step) {
+      // Not at the same place of each part: programs repeat themselves.
+      const RawStack& stack = profile_.stacks[at + (at * kGolden >> 32) % step];
       if (stack.allocated.samples == 0) {  // it may not be written
         continue;
       }
@@ -99,21 +102,25 @@ class FrameTable {
     uses_.for_most_used([this](uint64_t key) { static_cast<void>(locations_.id(key)); });
   }
 
-  // The ids of the locations of a stack: in ids(), until the next call.  Returns how many; kNoRoom: there is none.
+  // The ids of the locations of a stack, as varints: in ids(), until the next call.  Returns how many bytes; kNoRoom: there
+  // is none.
   size_t number(const RawStack& stack) {
-    size_t depth = stack.depth;
-    bool has_room = number(stack.frames, stack.modules, depth, ids_);
+    uint8_t* to = ids_;
+    bool has_room = number(stack.frames, stack.modules, stack.depth, &to);
     for_each_piece(profile_, stack, [&](size_t first) {
-      uint32_t* const ids = caller_ids_ + first;
-      has_room =
-          has_room && (ids[0] != 0 || number(profile_.callers.frames + first,
-                                             profile_.callers.modules + first, RawCallers::kCount, ids));
-      std::memcpy(ids_ + depth, ids, RawCallers::kCount * sizeof(*ids));
-      depth += RawCallers::kCount;
+      PieceIds& piece = pieces_[first / RawCallers::kCount];
+      if (has_room && piece.size == 0) {
+        uint8_t* end = piece.varints;
+        has_room = number(profile_.callers.frames + first, profile_.callers.modules + first,
+                          RawCallers::kCount, &end);
+        piece.size = static_cast<uint8_t>(end - piece.varints);
+      }
+      std::memcpy(to, piece.varints, sizeof(piece.varints));  // all: of a size that is known
+      to += piece.size;
     });
-    return has_room ? depth : kNoRoom;
+    return has_room ? static_cast<size_t>(to - ids_) : kNoRoom;
   }
-  const uint32_t* ids() const { return ids_; }
+  const uint8_t* ids() const { return ids_; }
 
   // By ids; the keys of those of a runtime are their words.
   const LocationTable& locations() const { return locations_; }
@@ -136,6 +143,16 @@ class FrameTable {
   }
 
  private:
+  static constexpr size_t kIdBytes = 5;  // at most, of 32 bits
+
+  struct PieceIds {
+    uint8_t size;  // 0: not numbered yet
+    uint8_t varints[kIdBytes * RawCallers::kCount];
+  };
+
+  // With what a copy of a whole piece goes beyond it.
+  static size_t ids_bytes(const Counts& counts) { return kIdBytes * (counts.deepest + RawCallers::kCount); }
+
   static constexpr size_t kLookedAt = 512;  // stacks: enough to tell what most of them have
 
   static bool has_uses(const RawProfile& profile) { return profile.stack_count >= 2 * kLookedAt; }
@@ -152,12 +169,13 @@ class FrameTable {
     }
   }
 
-  bool number(const uint64_t* frames, const uint32_t* modules, size_t count, uint32_t* ids) {
+  bool number(const uint64_t* frames, const uint32_t* modules, size_t count, uint8_t** to) {
     for (size_t i = 0; i < count; ++i) {
-      ids[i] = locations_.id(location_key(frames, modules, i));
-      if (ids[i] == 0) {
+      const uint32_t id = locations_.id(location_key(frames, modules, i));
+      if (id == 0) {
         return false;
       }
+      *to += wire::put_varint(*to, id);
     }
     return true;
   }
@@ -180,11 +198,10 @@ class FrameTable {
   }
 
   const RawProfile& profile_;
-  size_t row_size_;
-  uint32_t* ids_;
+  uint8_t* ids_;
   CallerHashes caller_hashes_;
   KeyUses uses_;
-  uint32_t* caller_ids_;  // 0: not numbered yet
+  PieceIds* pieces_;
   uint64_t* runtime_keys_;
   LocationTable locations_;
   const LocationKeys<RawModule> keys_{profile_.modules, profile_.module_count};

@@ -245,18 +245,20 @@ uint64_t short_id(uint64_t id, unsigned bits) {
 }
 
 StackStatistics as_packed(const Stack& stack, uint64_t rate_bytes) {
-  StackStatistics own;
-  own.walk = stack.walk;
-  own.allocated = packed::rounded(stack.allocated, rate_bytes);
-  own.peak = packed::rounded(stack.peak, rate_bytes);
-  const auto kind = freed_kind(stack.freed, rate_bytes);
-  own.freed = without_variances(kind ? totals_of(*kind, stack.freed.samples) : stack.freed);
-  if (own.freed.samples != 0 && own.freed.weight_count > 0) {
-    own.lifetime_ns =
-        short_value(short_code(stack.lifetime_ns / own.freed.weight_count)) * own.freed.weight_count;
-  }
-  own.births = stack.births;
-  own.load_births = stack.load_births;
+  return as_packed(StackStatistics{stack.walk, stack.allocated, stack.freed, stack.peak, stack.lifetime_ns,
+                                   stack.lifetimes, stack.births, stack.load_births},
+                   rate_bytes);
+}
+
+StackStatistics as_packed(StackStatistics own, uint64_t rate_bytes) {
+  own.allocated = packed::rounded(own.allocated, rate_bytes);
+  own.peak = packed::rounded(own.peak, rate_bytes);
+  const auto kind = freed_kind(own.freed, rate_bytes);
+  own.freed = without_variances(kind ? totals_of(*kind, own.freed.samples) : own.freed);
+  own.lifetime_ns =
+      own.freed.samples != 0 && own.freed.weight_count > 0
+          ? short_value(short_code(own.lifetime_ns / own.freed.weight_count)) * own.freed.weight_count
+          : 0;
   for (std::vector<Birth>* births : {&own.births, &own.load_births}) {
     for (Birth& birth : *births) {
       birth.weight_bytes = of_float_bits(float_bits(birth.weight_bytes));
@@ -264,8 +266,10 @@ StackStatistics as_packed(const Stack& stack, uint64_t rate_bytes) {
       if (follows(own.allocated, birth)) birth = share_of_births(own.allocated, birth.part, birth.samples);
     }
   }
-  if (own.freed.samples == 0) return own;
-  own.lifetimes = stack.lifetimes;
+  if (own.freed.samples == 0) {
+    own.lifetimes.clear();
+    return own;
+  }
   for (Lifetime& lifetime : own.lifetimes) {
     if (follows(own.freed, lifetime)) {
       lifetime = share_of(own.freed, lifetime.lifetime_class, lifetime.samples);

@@ -51,19 +51,6 @@ void prefetch(std::string_view text) {
   for (size_t i = 0; i < text.size(); i += kLineBytes) __builtin_prefetch(text.data() + i);
 }
 
-Stack stack_of(StackStatistics statistics) {
-  Stack stack;
-  stack.walk = statistics.walk;
-  stack.allocated = statistics.allocated;
-  stack.freed = statistics.freed;
-  stack.peak = statistics.peak;
-  stack.lifetime_ns = statistics.lifetime_ns;
-  stack.lifetimes = std::move(statistics.lifetimes);
-  stack.births = std::move(statistics.births);
-  stack.load_births = std::move(statistics.load_births);
-  return stack;
-}
-
 }  // namespace
 
 // One pass over the file.  What is neither a sample nor of one stack goes into a small file, which is read as any.
@@ -306,7 +293,7 @@ std::vector<std::string> PassingProfile::pack_comments(Accumulator* sum) const {
     StackStatistics statistics = sums ? std::move(*sums) : StackStatistics();
     sum->add_allocated(statistics.allocated);
     sum->add_peak(statistics.peak);
-    return as_packed(stack_of(std::move(statistics)), profile_.rate_bytes);
+    return as_packed(std::move(statistics), profile_.rate_bytes);
   };
   return pack_statistics(ids, statistics_of, profile_.rate_bytes);
 }
