@@ -14,7 +14,7 @@ constexpr int kGzipFormat = 16;  // added to the window bits: gzip instead of zl
 constexpr size_t kPieceBytes = size_t{1} << 18;
 // What is larger than this is packed faster from there on: such data are rows of stacks that repeat each other, which
 // take less than half the time and hardly more room then.
-constexpr uint64_t kThoroughBytes = uint64_t{4} << 20;
+constexpr uint64_t kThoroughBytes = uint64_t{1} << 20;
 constexpr int kFastLevel = 3;
 
 // zlib counts in unsigned int; data may be larger.
