@@ -91,9 +91,11 @@ std::vector<WalkMemory*> take_all() {
 
 void work(uint32_t depth);
 
+// Frames of one size at one place, which return to other code.
+template <uint32_t kNumber>
 [[gnu::noinline]] void call(uint32_t depth) {
   work(depth);
-  g_sink = g_sink + depth;
+  g_sink = g_sink + depth * kNumber;
 }
 
 [[gnu::noinline]] void call_with_room(uint32_t depth) {
@@ -155,12 +157,15 @@ int compare(const void* a, const void* b) {
 void work(uint32_t depth) {
   constexpr uint32_t kDeepest = 40;
   using Call = void (*)(uint32_t);
-  constexpr Call kCalls[] = {call,         call,           call_with_room,   call_by_qsort,
-                             call_by_sort, call_and_throw, call_by_function, call_toy};
+  constexpr Call kCalls[] = {call<3>,       call<5>,      call<7>,        call<11>,         call_with_room,
+                             call_by_qsort, call_by_sort, call_and_throw, call_by_function, call_toy};
   do {
     if (g_seen->left == 0) return;
-    --g_seen->left;
-    capture();
+    // Not at each place: then the stack before was another one at the same depth.
+    if (g_seen->random.below(2) == 0) {
+      --g_seen->left;
+      capture();
+    }
     if (depth < kDeepest && g_seen->random.below(8) != 0) {
       kCalls[g_seen->random.below(std::size(kCalls))](depth + 1);
     }
