@@ -11,7 +11,6 @@
 #include <cstring>
 
 #include "dump/raw_pprof.h"
-#include "dump/raw_pprof_callers.h"
 #include "dump/raw_pprof_tables.h"
 #include "format/pprof/comments.h"
 #include "format/pprof/proto_encoder.h"
