@@ -34,6 +34,7 @@ class RawPprofWriter {
     }
     write_header();
     write_mappings();
+    frames_.number_most_used();
     if (!write_samples()) {
       return false;
     }
@@ -139,11 +140,11 @@ class RawPprofWriter {
       if (stack.allocated.samples == 0 && live == first_live && !is_mapped && stack.js_bytes == 0) {
         continue;
       }
-      const size_t depth = frames_.number(stack);
-      if (depth == FrameTable::kNoRoom) {
+      const size_t size = frames_.number(stack);
+      if (size == FrameTable::kNoRoom) {
         return false;
       }
-      samples.set_stack(frames_.ids(), depth);
+      samples.set_stack(frames_.ids(), size);
       samples.set_heap(*heap_of(stack) != '\0' ? first_heap + stack.heap : schema::kEmpty);
       if (stack.allocated.samples != 0 || (profile_.has_resident && stack.resident_bytes > 0)) {
         samples.running_totals(stack.allocated.weight_count, stack.allocated.weight_bytes,
@@ -267,9 +268,6 @@ class RawPprofWriter {
       write_string(profile_.note, text_size(profile_.note));
     }
     size_t live = 0;
-    StackId ids[StackId::kTogether];  // of the stacks from first_known up to `known`
-    size_t first_known = 0;
-    size_t known = 0;
     for (size_t i = 0; i < profile_.stack_count && output_.ok(); ++i) {
       const RawStack& stack = profile_.stacks[i];
       const size_t first_live = live;
@@ -279,11 +277,7 @@ class RawPprofWriter {
       if (stack.allocated.samples == 0 && live == first_live) {
         continue;
       }
-      if (i >= known) {
-        known = i + frames_.add_locations(i, ids);
-        first_known = i;
-      }
-      StackId& id = ids[i - first_known];
+      StackId id = frames_.id_of(stack);
       id.add_heap(heap_of(stack), text_size(heap_of(stack)));
       CommentText comment;
       stack_comment(comment, id.value(), stack);

@@ -13,6 +13,7 @@
 #include "dump/raw_pprof.h"
 #include "dump/raw_pprof_tables.h"
 #include "format/pprof/comments.h"
+#include "format/pprof/proto_encoder.h"
 
 namespace memprof::profile {
 
@@ -47,16 +48,18 @@ class FrameTable {
 
   FrameTable(const RawProfile& profile, Scratch& scratch, const Counts& counts)
       : profile_(profile),
-        row_size_(counts.deepest),
-        ids_(scratch.take<uint32_t>(row_size_)),
-        rows_(scratch.take<uint64_t>(row_size_ * StackId::kTogether)),
-        caller_ids_(scratch.take<uint32_t>(caller_frames(profile))),
+        ids_(scratch.take<uint8_t>(ids_bytes(counts))),
+        caller_hashes_(scratch, profile.callers.count),
+        uses_(scratch, has_uses(profile)),
+        pieces_(scratch.take<PieceIds>(profile.callers.count)),
         runtime_keys_(scratch.take<uint64_t>(profile.runtime_frame_count)),
         locations_(scratch, counts.different) {
     if (!ok()) {
       return;
     }
-    std::memset(caller_ids_, 0, caller_frames(profile) * sizeof(*caller_ids_));
+    for (size_t i = 0; i < profile.callers.count; ++i) {
+      pieces_[i].size = 0;
+    }
     for (size_t i = 0; i < profile.runtime_frame_count; ++i) {
       const RawRuntimeFrame& f = profile.runtime_frames[i];
       runtime_keys_[i] = source_key(f.name, text_size(f.name), f.file, text_size(f.file), f.line);
@@ -64,9 +67,8 @@ class FrameTable {
   }
 
   static size_t scratch_bytes(const RawProfile& profile, const Counts& counts) {
-    return aligned(counts.deepest * sizeof(uint32_t)) +
-           aligned(counts.deepest * StackId::kTogether * sizeof(uint64_t)) +
-           aligned(caller_frames(profile) * sizeof(uint32_t)) +
+    return aligned(counts.deepest * sizeof(uint32_t)) + CallerHashes::scratch_bytes(profile.callers.count) +
+           KeyUses::scratch_bytes(has_uses(profile)) + aligned(caller_frames(profile) * sizeof(uint32_t)) +
            aligned(profile.runtime_frame_count * sizeof(uint64_t)) +
            aligned(counts.different * sizeof(uint64_t)) +
            2 * last_slots(counts.different) * sizeof(uint32_t);  // the last table and all before it
@@ -74,21 +76,50 @@ class FrameTable {
 
   bool ok() const { return locations_.ok(); }  // taken last
 
-  // The ids of the locations of a stack: in ids(), until the next call.  Returns how many; kNoRoom: there is none.
-  size_t number(const RawStack& stack) {
-    size_t depth = stack.depth;
-    bool has_room = number(stack.frames, stack.modules, depth, ids_);
-    for_each_piece(profile_, stack, [&](size_t first) {
-      uint32_t* const ids = caller_ids_ + first;
-      has_room =
-          has_room && (ids[0] != 0 || number(profile_.callers.frames + first,
-                                             profile_.callers.modules + first, RawCallers::kCount, ids));
-      std::memcpy(ids_ + depth, ids, RawCallers::kCount * sizeof(*ids));
-      depth += RawCallers::kCount;
-    });
-    return has_room ? depth : kNoRoom;
+  // Before the first stack: the locations that most stacks have get the ids that take one byte.  They are what most
+  // of a large file consists of.
+  void number_most_used() {
+    if (!has_uses(profile_)) {
+      return;
+    }
+    const size_t step = profile_.stack_count / kLookedAt;
+    for (size_t at = 0; at + step <= profile_.stack_count; at += step) {
+      // Not at the same place of each part: programs repeat themselves.
+      const RawStack& stack = profile_.stacks[at + (at * kGolden >> 32) % step];
+      if (stack.allocated.samples == 0) {  // it may not be written
+        continue;
+      }
+      for (size_t k = 0; k < stack.depth; ++k) {
+        uses_.add(location_key(stack.frames, stack.modules, k));
+      }
+      for_each_piece(profile_, stack, [&](size_t first) {
+        for (size_t k = first; k < first + RawCallers::kCount; ++k) {
+          uses_.add(location_key(profile_.callers.frames, profile_.callers.modules, k));
+        }
+      });
+    }
+    uses_.for_most_used([this](uint64_t key) { static_cast<void>(locations_.id(key)); });
   }
-  const uint32_t* ids() const { return ids_; }
+
+  // The ids of the locations of a stack, as varints: in ids(), until the next call.  Returns how many bytes; kNoRoom: there
+  // is none.
+  size_t number(const RawStack& stack) {
+    uint8_t* to = ids_;
+    bool has_room = number(stack.frames, stack.modules, stack.depth, &to);
+    for_each_piece(profile_, stack, [&](size_t first) {
+      PieceIds& piece = pieces_[first / RawCallers::kCount];
+      if (has_room && piece.size == 0) {
+        uint8_t* end = piece.varints;
+        has_room = number(profile_.callers.frames + first, profile_.callers.modules + first,
+                          RawCallers::kCount, &end);
+        piece.size = static_cast<uint8_t>(end - piece.varints);
+      }
+      std::memcpy(to, piece.varints, sizeof(piece.varints));  // all: of a size that is known
+      to += piece.size;
+    });
+    return has_room ? static_cast<size_t>(to - ids_) : kNoRoom;
+  }
+  const uint8_t* ids() const { return ids_; }
 
   // By ids; the keys of those of a runtime are their words.
   const LocationTable& locations() const { return locations_; }
@@ -98,21 +129,33 @@ class FrameTable {
     return (word & kRuntimeFrame) != 0 && (word ^ kRuntimeFrame) < profile_.runtime_frame_count;
   }
 
-  // Of the stacks from `first` on.  Returns of how many.
-  size_t add_locations(size_t first, StackId (&ids)[StackId::kTogether]) const {
-    const size_t left = profile_.stack_count - first;
-    const size_t count = left < StackId::kTogether ? left : StackId::kTogether;
-    size_t depths[StackId::kTogether] = {};
-    for (size_t row = 0; row < count; ++row) {
-      depths[row] = write_keys(profile_.stacks[first + row], rows_ + row * row_size_);
+  // Of the stack's locations alone.
+  StackId id_of(const RawStack& stack) {
+    StackId id;
+    for (size_t i = 0; i < stack.depth; ++i) {
+      id.add(key_of(stack.frames, stack.modules, i));
     }
-    StackId::add_locations(
-        ids, count, [&depths](size_t row) { return depths[row]; },
-        [this](size_t row, size_t i) { return rows_[row * row_size_ + i]; });
-    return count;
+    caller_hashes_.add(profile_.callers.callers, stack.callers, &id.hash(), [this](Fnv1a* hash, size_t i) {
+      hash->word(key_of(profile_.callers.frames, profile_.callers.modules, i));
+    });
+    return id;
   }
 
  private:
+  static constexpr size_t kIdBytes = 5;  // at most, of 32 bits
+
+  struct PieceIds {
+    uint8_t size;  // 0: not numbered yet
+    uint8_t varints[kIdBytes * RawCallers::kCount];
+  };
+
+  // With what a copy of a whole piece goes beyond it.
+  static size_t ids_bytes(const Counts& counts) { return kIdBytes * (counts.deepest + RawCallers::kCount); }
+
+  static constexpr size_t kLookedAt = 512;  // stacks: enough to tell what most of them have
+
+  static bool has_uses(const RawProfile& profile) { return profile.stack_count >= 2 * kLookedAt; }
+
   static size_t caller_frames(const RawProfile& profile) {
     return profile.callers.count * RawCallers::kCount;
   }
@@ -125,31 +168,23 @@ class FrameTable {
     }
   }
 
-  bool number(const uint64_t* frames, const uint32_t* modules, size_t count, uint32_t* ids) {
+  bool number(const uint64_t* frames, const uint32_t* modules, size_t count, uint8_t** to) {
     for (size_t i = 0; i < count; ++i) {
-      const uint64_t word = frames[i];
-      ids[i] = locations_.id(is_runtime_frame(word) ? word : address_key(frames, modules, i));
-      if (ids[i] == 0) {
+      const uint32_t id = locations_.id(location_key(frames, modules, i));
+      if (id == 0) {
         return false;
       }
+      *to += wire::put_varint(*to, id);
     }
     return true;
   }
 
-  // What is written to the file: all keys of a stack.  Returns how many.
-  size_t write_keys(const RawStack& stack, uint64_t* keys) const {
-    size_t depth = 0;
-    for (; depth < stack.depth; ++depth) {
-      keys[depth] = key_of(stack.frames, stack.modules, depth);
-    }
-    for_each_piece(profile_, stack, [&](size_t first) {
-      for (size_t i = first; i < first + RawCallers::kCount; ++i) {
-        keys[depth++] = key_of(profile_.callers.frames, profile_.callers.modules, i);
-      }
-    });
-    return depth;
+  // By which a location is told from others of this file.
+  uint64_t location_key(const uint64_t* frames, const uint32_t* modules, size_t i) const {
+    return is_runtime_frame(frames[i]) ? frames[i] : address_key(frames, modules, i);
   }
 
+  // By which it is in the id of a stack.
   uint64_t key_of(const uint64_t* frames, const uint32_t* modules, size_t i) const {
     return is_runtime_frame(frames[i]) ? runtime_keys_[frames[i] ^ kRuntimeFrame]
                                        : address_key(frames, modules, i);
@@ -162,10 +197,10 @@ class FrameTable {
   }
 
   const RawProfile& profile_;
-  size_t row_size_;
-  uint32_t* ids_;
-  uint64_t* rows_;        // keys of stacks together
-  uint32_t* caller_ids_;  // 0: not numbered yet
+  uint8_t* ids_;
+  CallerHashes caller_hashes_;
+  KeyUses uses_;
+  PieceIds* pieces_;
   uint64_t* runtime_keys_;
   LocationTable locations_;
   const LocationKeys<RawModule> keys_{profile_.modules, profile_.module_count};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the writer of a pprof profile numbers (dump/raw_pprof.h): locations and functions, in tables in scratch
-// memory.
+// What the writer of a pprof profile numbers (dump/raw_pprof.h): locations and functions; and what it remembers of them.
+// In tables in scratch memory.
 //
 // Threads: no state but their own.  Allocates: never.
 // Failure: nullptr or 0 where the scratch memory is too small.
@@ -55,7 +55,7 @@ class Scratch {
   size_t left_;
 };
 
-// Numbers the distinct keys of locations from 1, in the order of their first use.
+// Numbers the distinct keys of locations from 1, in the order in which they are first asked for.
 class LocationTable {
  public:
   LocationTable(Scratch& scratch, size_t max)
@@ -119,6 +119,140 @@ class LocationTable {
   size_t slot_count_ = 0;
   uint32_t* slots_;
   size_t size_ = 0;
+};
+
+// Counts how often keys of locations are used, in a table of a fixed size: keys that find no place in it are not counted.
+class KeyUses {
+ public:
+  KeyUses(Scratch& scratch, bool is_used) : slots_(is_used ? scratch.take<Slot>(kSlots) : nullptr) {
+    if (slots_ != nullptr) {
+      std::memset(static_cast<void*>(slots_), 0, kSlots * sizeof(Slot));
+    }
+  }
+
+  static size_t scratch_bytes(bool is_used) { return is_used ? aligned(kSlots * sizeof(Slot)) : 0; }
+
+  void add(uint64_t key) {
+    const uint64_t hash = key * kGolden;
+    for (size_t i = 0; i < kTries; ++i) {
+      Slot& slot = slots_[((hash >> 32) + i) & (kSlots - 1)];
+      if (slot.uses == 0 || slot.key == key) {
+        slot.key = key;
+        ++slot.uses;
+        return;
+      }
+    }
+  }
+
+  // visit(key) for as many as there are ids of one byte, the most used first.
+  template <typename Visit>
+  void for_most_used(const Visit& visit) const {
+    constexpr size_t kMost = 127;
+    const Slot* most[kMost];
+    size_t count = 0;
+    for (size_t i = 0; i < kSlots; ++i) {
+      const Slot* const slot = slots_ + i;
+      if (slot->uses < 2 || (count == kMost && slot->uses <= most[kMost - 1]->uses)) {
+        continue;
+      }
+      size_t at = count < kMost ? count++ : kMost - 1;
+      for (; at != 0 && most[at - 1]->uses < slot->uses; --at) {
+        most[at] = most[at - 1];
+      }
+      most[at] = slot;
+    }
+    for (size_t i = 0; i < count; ++i) {
+      visit(most[i]->key);
+    }
+  }
+
+ private:
+  struct Slot {
+    uint64_t key;
+    uint32_t uses;  // 0: empty
+  };
+
+  static constexpr size_t kSlots = size_t{1} << 14;
+  static constexpr size_t kTries = 8;
+
+  Slot* slots_;
+};
+
+// The hashes of rows of callers that many stacks share: what a piece with all of its callers does to a hash is remembered,
+// for each low byte that the hash had before.  A cache with one place for each hash of both: what comes later takes the
+// place of what was there.
+class CallerHashes {
+ public:
+  CallerHashes(Scratch& scratch, size_t pieces)
+      : mask_(places_of(pieces) - 1), places_(scratch.take<Place>(places_of(pieces))) {
+    if (places_ != nullptr) {
+      std::memset(static_cast<void*>(places_), 0, places_of(pieces) * sizeof(Place));
+    }
+  }
+
+  static size_t scratch_bytes(size_t pieces) { return aligned(places_of(pieces) * sizeof(Place)); }
+
+  // Adds the frames of `piece` and of its callers.  add_frame(hash, i): frame i of RawProfile::callers.
+  template <typename AddFrame>
+  void add(const uint32_t* callers, uint32_t piece, Fnv1a* hash, const AddFrame& add_frame) {
+    struct New {
+      Place* place;
+      uint32_t piece;
+      Fnv1a before;
+    };
+    constexpr size_t kMaxNew = 32;  // a signal handler's stack may be small
+    New fresh[kMaxNew];
+    size_t count = 0;
+    uint64_t factor = 1;  // of what comes behind those
+    for (; piece != 0; piece = callers[piece]) {
+      Place& place = places_[slot_of(piece, hash->low_byte())];
+      if (place.piece == piece && place.low_byte == hash->low_byte()) {
+        factor *= place.step.factor;
+        hash->apply(place.step);
+        break;
+      }
+      if (count < kMaxNew) {
+        fresh[count++] = {&place, piece, *hash};
+      } else {
+        factor *= kPieceFactor;
+      }
+      for (size_t i = 0; i < RawCallers::kCount; ++i) {
+        add_frame(hash, size_t{piece} * RawCallers::kCount + i);
+      }
+    }
+    while (count != 0) {
+      const New& one = fresh[--count];
+      factor *= kPieceFactor;
+      *one.place = {one.piece, one.before.low_byte(), Fnv1a::step(one.before, *hash, factor)};
+    }
+  }
+
+ private:
+  struct Place {
+    uint32_t piece;  // 0: empty
+    uint32_t low_byte;
+    Fnv1a::Step step;
+  };
+
+  static constexpr uint64_t kPieceFactor = Fnv1a::factor_of(RawCallers::kCount * sizeof(uint64_t));
+  static constexpr size_t kMinPlaces = 64;
+  static constexpr size_t kMaxPlaces = size_t{1} << 16;
+
+  static size_t places_of(size_t pieces) {
+    size_t places = kMinPlaces;
+    while (places < pieces && places < kMaxPlaces) {
+      places *= 2;
+    }
+    return places;
+  }
+
+  size_t slot_of(uint32_t piece, uint32_t low_byte) const {
+    const uint64_t hash = (uint64_t{piece} << 8 | low_byte) * kGolden;
+    return (hash >> 32) & mask_;
+  }
+
+  size_t mask_;
+  Place* places_;
 };
 
 // Numbers the distinct functions of runtime frames from 1, in the order of their first use.  The caller has one

@@ -16,7 +16,28 @@ inline constexpr uint64_t kGolden = 0x9e3779b97f4a7c15u;
 // 64-bit FNV-1a.
 class Fnv1a {
  public:
-  void byte(uint64_t value) { hash_ = (hash_ ^ (value & 0xff)) * 0x100000001b3u; }
+  // What a row of bytes does to a hash h: it becomes h * factor + sum.  The factor follows from the number of bytes;
+  // the sum from the bytes and from the low byte of h, as a byte is combined with the low byte only: so from 256 cases.
+  struct Step {
+    uint64_t factor;
+    uint64_t sum;
+  };
+
+  static constexpr uint64_t factor_of(size_t bytes) {
+    uint64_t factor = 1;
+    for (size_t i = 0; i < bytes; ++i) {
+      factor *= kPrime;
+    }
+    return factor;
+  }
+  // What happened between two states, the factor of which is known.
+  static Step step(const Fnv1a& before, const Fnv1a& after, uint64_t factor) {
+    return {factor, after.hash_ - before.hash_ * factor};
+  }
+  void apply(const Step& step) { hash_ = hash_ * step.factor + step.sum; }
+  uint32_t low_byte() const { return static_cast<uint32_t>(hash_ & 0xff); }
+
+  void byte(uint64_t value) { hash_ = (hash_ ^ (value & 0xff)) * kPrime; }
   void bytes(const void* data, size_t size) {
     for (size_t i = 0; i < size; ++i) {
       byte(static_cast<const unsigned char*>(data)[i]);
@@ -48,6 +69,8 @@ class Fnv1a {
                                                std::index_sequence<kEach...> /*each*/) {
     (rows[kEach].byte(words[kEach] >> kShift), ...);
   }
+
+  static constexpr uint64_t kPrime = 0x100000001b3u;
 
   uint64_t hash_ = 0xcbf29ce484222325u;
 };

@@ -36,11 +36,34 @@ struct Loop {
   bool has_tail_calls;  // its instructions are functions that jump to each other: one stands above the loop
 };
 
+// Of a run, to the list.  Where there is room, the loop keeps what it needs in registers.
+struct AddFrames {
+  unwind::FrameList* out;
+
+  bool operator()(uint64_t frame) const { return out->add(frame); }
+  bool operator()(const uint64_t* frames, uint32_t count) const {
+    uint64_t* next = out->next();
+    if (static_cast<size_t>(out->limit() - next) >= count) {
+      for (uint32_t i = 0; i < count; ++i) {
+        next[i] = frames[i];
+      }
+      out->advance_to(next + count);
+      return true;
+    }
+    for (uint32_t i = 0; i < count; ++i) {
+      if (!out->add(frames[i])) {
+        return false;
+      }
+    }
+    return true;
+  }
+};
+
 // Runs: the runtime's frames, leaf first, in runs, each what one activation of the loop executes.
 //     struct Run { uint64_t boundary; ... }   an address in the memory of the loop's native frame; 0: not known
 //     bool next(Run*)                         false: there are no more
-//     bool each(add)                          calls add(frame word) for each frame of the run, just found,
-//                                             until it returns false
+//     bool each(add)                          calls add(frame word) for each frame of the run, just found, or
+//                                             add(frame words, count) for some, until it returns false
 template <typename Runs>
 [[gnu::always_inline]] inline platform::WalkResult merge_runs(Runs* runs, const Loop& loop,
                                                               const NativeStack& native, uint64_t* frames,
@@ -50,6 +73,13 @@ template <typename Runs>
   const auto hooks = reinterpret_cast<uint64_t>(native.code->hooks_start);
   const uint64_t hooks_bytes = reinterpret_cast<uint64_t>(native.code->hooks_limit) - hooks;
   const auto add_native = [&](uint32_t limit) {
+    uint64_t* next = out.next();
+    const uint64_t* const end = out.limit();
+    for (; at < limit && next != end; ++at) {
+      *next = native.frames[at];
+      next += native.frames[at] - hooks >= hooks_bytes ? 1 : 0;
+    }
+    out.advance_to(next);
     for (; at < limit; ++at) {
       if (native.frames[at] - hooks >= hooks_bytes && !out.add(native.frames[at])) {
         return false;
@@ -65,8 +95,7 @@ template <typename Runs>
                             : loop.has_tail_calls && place > at ? place - 1
                                                                 : place;
     const uint32_t after = is_found ? place + 1 : native.walk.depth;
-    if (!add_native(before) || !runs->each([&](uint64_t frame) { return out.add(frame); }) ||
-        (loop.is_shown && !add_native(after))) {
+    if (!add_native(before) || !runs->each(AddFrames{&out}) || (loop.is_shown && !add_native(after))) {
       return out.end(platform::Walk::kDepthLimit);
     }
     at = after;

@@ -33,6 +33,35 @@ TEST(Hash, RowsOfWordsTogetherAreTheRowsAlone) {
   }
 }
 
+// The step that a row was to one hash is the step that it is to each hash with the same low byte, and to no other.
+TEST(Hash, ARowIsAStepForEachLowByte) {
+  const char row[] = "a row of bytes that many stacks have";
+  const uint64_t factor = Fnv1a::factor_of(sizeof(row));
+  Fnv1a::Step steps[256];
+  bool known[256] = {};
+  size_t used = 0;
+  std::set<uint64_t> sums;
+  for (uint64_t i = 0; i < 4096; ++i) {
+    Fnv1a hash;
+    hash.word(i);
+    const uint32_t low = hash.low_byte();
+    EXPECT_EQ(hash.value() % 256, low);
+    Fnv1a after = hash;
+    after.bytes(row, sizeof(row));
+    if (!known[low]) {
+      known[low] = true;
+      steps[low] = Fnv1a::step(hash, after, factor);
+      sums.insert(steps[low].sum);
+      continue;
+    }
+    ++used;
+    hash.apply(steps[low]);
+    EXPECT_EQ(after.value(), hash.value()) << i;
+  }
+  EXPECT_GE(used, 4096u - 256u);
+  EXPECT_GT(sums.size(), 100u);
+}
+
 TEST(Hash, ARowOfWordsDependsOnItsOrder) {
   std::set<uint64_t> seen;
   for (uint64_t a = 0; a < 100; ++a) {

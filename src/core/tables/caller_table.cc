@@ -26,6 +26,15 @@ uint64_t hash_of(const uint64_t* frames, uint64_t of_callers) {
   return mix_hash(low ^ (high << 32 | high >> 32));
 }
 
+// A sweep may write there.
+bool has_frames(const CallerPiece& piece, const uint64_t* frames) {
+  uint64_t differences = 0;
+  for (uint32_t i = 0; i < kPieceFrames; ++i) {
+    differences |= __atomic_load_n(piece.frames + i, __ATOMIC_RELAXED) ^ frames[i];
+  }
+  return differences == 0;
+}
+
 }  // namespace
 
 CallerTable::CallerTable(const Arena& arena)
@@ -46,13 +55,9 @@ bool CallerTable::is(uint32_t id, uint64_t hash, const Frames& frames) const {
   uint32_t piece = id;
   for (const uint64_t* at = frames.first; at != frames.end; at += kPieceFrames) {
     const CallerPiece& p = pieces_[piece];
-    if (piece == 0 || (p.uses.load(std::memory_order_relaxed) & CallerPiece::kClosed) != 0) {
+    if (piece == 0 || (p.uses.load(std::memory_order_relaxed) & CallerPiece::kClosed) != 0 ||
+        !has_frames(p, at)) {
       return false;
-    }
-    for (uint32_t i = 0; i < kPieceFrames; ++i) {
-      if (__atomic_load_n(p.frames + i, __ATOMIC_RELAXED) != at[i]) {
-        return false;
-      }
     }
     piece = __atomic_load_n(&p.callers, __ATOMIC_RELAXED);
   }
@@ -79,6 +84,37 @@ bool CallerTable::hold(uint32_t id, uint64_t hash, const Frames& frames) const {
   return false;
 }
 
+// Whoever holds a piece holds its callers, and they stay its callers.  From the leaf on, as they refer to each other: what
+// differs ends what was the same so far.
+CallerTable::Chain CallerTable::hold_common(const uint64_t* end, uint32_t pieces) const {
+  const uint64_t last = __atomic_load_n(&last_, __ATOMIC_RELAXED);
+  const auto id = static_cast<uint32_t>(last);
+  if (id == 0 || !hold_any(id)) {
+    return {0, 0};
+  }
+  Chain at{id, static_cast<uint32_t>(last >> 32)};
+  const auto go_to_callers = [&] {
+    at = {__atomic_load_n(&pieces_[at.piece].callers, __ATOMIC_RELAXED), at.pieces - 1};
+  };
+  while (at.pieces > pieces && at.piece != 0) {
+    go_to_callers();
+  }
+  Chain common = at;
+  while (at.pieces != 0 && at.piece != 0) {
+    const bool is_same = has_frames(pieces_[at.piece], end - at.pieces * kPieceFrames);
+    go_to_callers();
+    common = is_same ? common : at;
+  }
+  // Another piece may have come to its place since, with more or fewer callers.
+  const bool is_found = at.pieces == 0 && at.piece == 0 && common.pieces != 0;
+  if (is_found && common.piece == id) {
+    return common;
+  }
+  const bool is_held = is_found && hold_any(common.piece);
+  release(id);
+  return is_held ? common : Chain{0, 0};
+}
+
 uint32_t CallerTable::hold(const uint64_t* frames, uint32_t depth, uint32_t* own, uint32_t* unknown) const {
   const uint32_t pieces = pieces_of(depth);
   const uint64_t* const end = frames + depth;
@@ -86,9 +122,12 @@ uint32_t CallerTable::hold(const uint64_t* frames, uint32_t depth, uint32_t* own
   if (pieces == 0) {
     return 0;
   }
-  uint64_t hash = 0;
+  const Chain common = hold_common(end, pieces);
+  const uint64_t of_common =
+      common.piece != 0 ? pieces_[common.piece].hash.load(std::memory_order_relaxed) : 0;
+  uint64_t hash = of_common;
   uint64_t hashes[kKeptHashes];  // of the deepest: the caller's stack may be small
-  for (uint32_t i = 1; i <= pieces; ++i) {
+  for (uint32_t i = common.pieces + 1; i <= pieces; ++i) {
     hash = hashes[i % kKeptHashes] = hash_of(end - i * kPieceFrames, hash);
   }
   const auto find = [&](uint64_t of, const Frames& these) {
@@ -96,17 +135,19 @@ uint32_t CallerTable::hold(const uint64_t* frames, uint32_t depth, uint32_t* own
         of, [&](uint32_t other) { return is(other, of, these); }, [] { return InternIndex::kNone; });
     return id != InternIndex::kNone && hold(id, of, these) ? id : 0;
   };
-  uint32_t known = pieces;
-  const uint32_t last = pieces > kKeptHashes ? pieces - kKeptHashes : 0;
-  uint32_t held = 0;
-  for (; known > last; --known) {
-    held = find(hashes[known % kKeptHashes], {end - known * kPieceFrames, end});
-    if (held != 0) {
+  uint32_t known = common.pieces;
+  uint32_t held = common.piece;
+  hash = of_common;
+  const uint32_t last = pieces - known > kKeptHashes ? pieces - kKeptHashes : known;
+  for (uint32_t i = pieces; i > last; --i) {
+    if (const uint32_t found = find(hashes[i % kKeptHashes], {end - i * kPieceFrames, end})) {
+      release(held);
+      known = i;
+      held = found;
+      hash = hashes[i % kKeptHashes];
       break;
     }
   }
-  known = held != 0 ? known : 0;
-  hash = held != 0 ? hashes[known % kKeptHashes] : 0;
   *own = *unknown = depth - known * kPieceFrames;
   for (uint32_t i = known + 1; i <= pieces; ++i) {
     const uint64_t* const at = end - i * kPieceFrames;
@@ -118,6 +159,10 @@ uint32_t CallerTable::hold(const uint64_t* frames, uint32_t depth, uint32_t* own
     release(held);  // `next` has a use of its own
     held = next;
     *own = depth - i * kPieceFrames;
+  }
+  const uint64_t now = uint64_t{(depth - *own) / kPieceFrames} << 32 | held;
+  if (__atomic_load_n(&last_, __ATOMIC_RELAXED) != now) {
+    __atomic_store_n(&last_, now, __ATOMIC_RELAXED);
   }
   return held;
 }

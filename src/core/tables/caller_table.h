@@ -8,8 +8,9 @@
 //     stack of 21 frames   [ 5 own ] -> [ 8 ] -> [ 8, the last is the root ]
 //     stack of 23 frames   [ 7 own ] ---^
 //
-// An intern index finds a piece by a hash of its frames and of all of its callers.  The deepest piece is looked for
-// first: where it is known all of its callers are.
+// An intern index finds a piece by a hash of its frames and of all of its callers.  Most stacks have most callers of the
+// one before: what is the same in its pieces is taken from there, without a hash.  Of the others the deepest piece is
+// looked for first: where it is known all of its callers are.
 //
 // A stack holds a use of its innermost piece, a piece one of its callers', and whoever works with one.  What nobody
 // uses stays where it is found until the section is full; then a hand gives its place to another piece.  Where no
@@ -78,6 +79,13 @@ class CallerTable {
     const uint64_t* first;
     const uint64_t* end;
   };
+  // A piece, and how many it is with its callers.
+  struct Chain {
+    uint32_t piece;
+    uint32_t pieces;
+  };
+  // What a stack with so many pieces, the last of which ends before `end`, has of the one before; it gets a use of it.
+  Chain hold_common(const uint64_t* end, uint32_t pieces) const;
   bool is(uint32_t id, uint64_t hash, const Frames& frames) const;
   bool hold(uint32_t id, uint64_t hash, const Frames& frames) const;
   uint32_t intern(uint64_t hash, uint32_t callers, const Frames& frames) const;
@@ -90,6 +98,7 @@ class CallerTable {
   Arena arena_;
   InternIndex index_;
   CallerPiece* pieces_ = nullptr;
+  mutable uint64_t last_ = 0;  // a Chain of this table, most likely the last one that was held; relaxed
 };
 
 }  // namespace memprof

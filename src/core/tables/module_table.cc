@@ -223,8 +223,9 @@ bool ModuleTable::note(const uint64_t* frames, uint32_t depth) {
     platform::ModuleInfo info{};
     if (platform::find_module(address, &info)) {
       noted.add(info);
-      replaced = retire_replaced(info) || replaced;
-      const uint64_t entry = enter(info);
+      uint64_t entry = kNone;
+      replaced = retire_replaced(info, &entry) || replaced;
+      entry = entry != kNone ? entry : enter(info);
       // Where it is not primary, frames in it need a tag.
       replaced =
           replaced || (entry != kNone && !is_primary(entries_[entry].state.load(std::memory_order_relaxed)));
@@ -233,11 +234,16 @@ bool ModuleTable::note(const uint64_t* frames, uint32_t depth) {
   return replaced;
 }
 
-bool ModuleTable::retire_replaced(const platform::ModuleInfo& info) {
+bool ModuleTable::retire_replaced(const platform::ModuleInfo& info, uint64_t* itself) {
   bool replaced = false;
   each_loaded([&](uint64_t i, std::atomic<uint16_t>* slot) {
     const ModuleEntry& e = entries_[i];
-    if (e.start < info.limit && info.start < e.limit && !is(e, info)) {
+    if (e.start >= info.limit || info.start >= e.limit) {
+      return true;
+    }
+    if (is(e, info)) {
+      *itself = i;
+    } else {
       retire(i, slot);
       replaced = true;
     }

@@ -98,8 +98,8 @@ class ModuleTable {
   uint64_t take_entry(bool* is_fresh);
   void add_loaded(uint64_t i);
   void retire(uint64_t i, std::atomic<uint16_t>* slot);
-  // Of all that lie where `info` is loaded.
-  bool retire_replaced(const platform::ModuleInfo& info);
+  // Of all that lie where `info` is loaded.  *itself: the loaded entry of that module, if there is one.
+  bool retire_replaced(const platform::ModuleInfo& info, uint64_t* itself);
   bool is(const ModuleEntry& entry, const platform::ModuleInfo& info) const;
   void tag_within(uint64_t* frames, uint32_t depth, uint64_t start, uint64_t limit);
   uint64_t loaded_at(uint64_t address);

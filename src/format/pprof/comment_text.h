@@ -10,6 +10,8 @@
 #include <cstring>
 #include <string_view>
 
+#include "format/pprof/hex_text.h"
+
 namespace memprof::profile {
 
 // Text in a fixed buffer; what does not fit is left out.
@@ -55,7 +57,14 @@ class CommentText {
     hex(value, 16);
   }
 
+  // Eight at once: most of a stack's comment is such digits.
   void hex(uint64_t value, int digits) {
+    while (digits >= static_cast<int>(kHexDigits) && kCapacity - size_ >= kHexDigits) {
+      digits -= static_cast<int>(kHexDigits);
+      const uint64_t text = hex_text(static_cast<uint32_t>(value >> 4 * digits));
+      std::memcpy(text_ + size_, &text, sizeof(text));
+      size_ += kHexDigits;
+    }
     for (int shift = 4 * (digits - 1); shift >= 0; shift -= 4) {
       character(hex_digit(value >> shift & 15));
     }
@@ -74,6 +83,11 @@ class CommentText {
     uint64_t bits = 0;
     static_assert(sizeof(bits) == sizeof(value), "doubles travel as 64 bits");
     std::memcpy(&bits, &value, sizeof(bits));
+    if (bits == 0) {  // as it often is
+      key(name);
+      character('0');
+      return;
+    }
     hex16(name, bits);
   }
 

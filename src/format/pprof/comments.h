@@ -115,6 +115,9 @@ class StackId {
   }
   uint64_t value() const { return hash_.value(); }
 
+  // Of the keys: a row of them that many stacks have is added at once.
+  Fnv1a& hash() { return hash_; }
+
   // The locations of neighbouring stacks, whose multiplications need not wait for each other.  depth_of(row): how many
   // row has; key_of(row, i): the key of its location i.
   static constexpr size_t kTogether = 4;

@@ -116,6 +116,15 @@ class SampleWriter {
     sample_locations(message_, location_ids, depth);
     locations_bytes_ = message_.size();
   }
+  // The same of ids that are varints already, one after the other.
+  void set_stack(const uint8_t* varints, size_t size_bytes) {
+    message_.clear();
+    if (size_bytes != 0) {
+      message_.begin_bytes(schema::sample_field::kLocationId, size_bytes);
+      message_.raw(varints, size_bytes);
+    }
+    locations_bytes_ = message_.size();
+  }
 
   // What the stack allocated, what of it was live at the peak, and what of it lives and is in memory.
   void running_totals(double blocks, double bytes, double peak_blocks, double peak_bytes,

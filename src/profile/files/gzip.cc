@@ -13,8 +13,8 @@ namespace {
 constexpr int kGzipFormat = 16;  // added to the window bits: gzip instead of zlib
 constexpr size_t kPieceBytes = size_t{1} << 18;
 // What is larger than this is packed faster from there on: such data are rows of stacks that repeat each other, which
-// take less than half the time and an eighth more room then.
-constexpr uint64_t kThoroughBytes = uint64_t{16} << 20;
+// take less than half the time and hardly more room then.
+constexpr uint64_t kThoroughBytes = uint64_t{1} << 20;
 constexpr int kFastLevel = 3;
 
 // zlib counts in unsigned int; data may be larger.
@@ -119,10 +119,10 @@ std::string gunzip(std::string_view data, const std::string& name, uint64_t max_
 }
 
 struct GzipPacker::Stream {
-  Stream() {
+  explicit Stream(GzipEffort effort) : is_fast(effort == GzipEffort::kQuick) {
     constexpr int kMemoryLevel = 8;  // zlib's default
-    if (deflateInit2(&zlib, Z_DEFAULT_COMPRESSION, Z_DEFLATED, MAX_WBITS + kGzipFormat, kMemoryLevel,
-                     Z_DEFAULT_STRATEGY) != Z_OK) {
+    if (deflateInit2(&zlib, is_fast ? kFastLevel : Z_DEFAULT_COMPRESSION, Z_DEFLATED, MAX_WBITS + kGzipFormat,
+                     kMemoryLevel, Z_DEFAULT_STRATEGY) != Z_OK) {
       throw Error("zlib: no memory");
     }
   }
@@ -139,11 +139,12 @@ struct GzipPacker::Stream {
   Stream& operator=(const Stream&) = delete;
 
   z_stream zlib{};
-  bool is_fast = false;
+  bool is_fast;
   std::string buffer = std::string(kPieceBytes, '\0');
 };
 
-GzipPacker::GzipPacker(const Sink& to) : stream_(std::make_unique<Stream>()), to_(to) {}
+GzipPacker::GzipPacker(const Sink& to, GzipEffort effort)
+    : stream_(std::make_unique<Stream>(effort)), to_(to) {}
 
 GzipPacker::~GzipPacker() = default;
 
@@ -180,9 +181,9 @@ bool GzipPacker::put(std::string_view data, bool is_last) {
   return true;
 }
 
-std::string gzip(std::string_view data) {
+std::string gzip(std::string_view data, GzipEffort effort) {
   std::string out;
-  GzipPacker packer(sink_to(out));
+  GzipPacker packer(sink_to(out), effort);
   const Sink sink = packer.sink();
   static_cast<void>(sink.write(sink.context, data.data(), data.size()));
   static_cast<void>(packer.finish());

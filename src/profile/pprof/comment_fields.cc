@@ -46,7 +46,10 @@ double CommentFields::real(std::string_view key) {
 }
 
 double CommentFields::signed_real(std::string_view key) {
-  const uint64_t bits = integer(key, 16);
+  return real_of(integer(key, 16));
+}
+
+double FieldValues::real_of(uint64_t bits) {
   double value = 0;
   std::memcpy(&value, &bits, sizeof(value));
   if (!std::isfinite(value)) {
@@ -56,10 +59,13 @@ double CommentFields::signed_real(std::string_view key) {
   return value;
 }
 
-template <typename Each>
-void CommentFields::for_each_entry(std::string_view key, const Each& each) {
+std::string_view CommentFields::value_or_empty(std::string_view key) const {
   const std::string_view* found = find(key);
-  std::string_view rest = found == nullptr ? std::string_view() : *found;
+  return found == nullptr ? std::string_view() : *found;
+}
+
+template <typename Each>
+void FieldValues::for_each_entry(std::string_view rest, const Each& each) {
   while (!rest.empty() && ok_) {
     const size_t end = std::min(rest.find(','), rest.size());
     each(rest.substr(0, end));
@@ -67,18 +73,18 @@ void CommentFields::for_each_entry(std::string_view key, const Each& each) {
   }
 }
 
-std::vector<Lifetime> CommentFields::lifetimes(std::string_view key) {
+std::vector<Lifetime> FieldValues::lifetimes_in(std::string_view value) {
   std::vector<Lifetime> all;
-  for_each_entry(key, [&](std::string_view entry) {
+  for_each_entry(value, [&](std::string_view entry) {
     all.push_back(lifetime(entry));
     ok_ = ok_ && (all.size() < 2 || all[all.size() - 2].lifetime_class < all.back().lifetime_class);
   });
   return all;
 }
 
-std::vector<Birth> CommentFields::births(std::string_view key) {
+std::vector<Birth> FieldValues::births_in(std::string_view value) {
   std::vector<Birth> all;
-  for_each_entry(key, [&](std::string_view entry) {
+  for_each_entry(value, [&](std::string_view entry) {
     uint64_t numbers[kMaxNumbers] = {};
     const size_t count = read_numbers(entry, 2, 4, numbers);
     Birth birth;
@@ -94,8 +100,7 @@ std::vector<Birth> CommentFields::births(std::string_view key) {
 }
 
 std::vector<RateUse> CommentFields::rates(std::string_view key) const {
-  const std::string_view* found = find(key);
-  std::string_view rest = found == nullptr ? std::string_view() : *found;
+  std::string_view rest = value_or_empty(key);
   std::vector<RateUse> all;
   while (!rest.empty() && all.size() < kMaxRates) {
     RateUse use;
@@ -117,7 +122,7 @@ LoadTimes CommentFields::load() {
   LoadTimes load;
   load.bytes = decimal("bytes");
   size_t count = 0;
-  for_each_entry("at", [&](std::string_view entry) {
+  for_each_entry(value_or_empty("at"), [&](std::string_view entry) {
     uint64_t number = 0;
     ok_ = ok_ && read_numbers(entry, 1, 1, &number) == 1 && count <= kBirthParts &&
           (count == 0 || load.at_ns[count - 1] <= number);
@@ -144,7 +149,7 @@ std::string CommentFields::text(std::string_view key) const {
   return out;
 }
 
-size_t CommentFields::read_numbers(std::string_view text, size_t decimals, size_t max, uint64_t* numbers) {
+size_t FieldValues::read_numbers(std::string_view text, size_t decimals, size_t max, uint64_t* numbers) {
   size_t count = 0;
   for (bool more = true; more && count < max; ++count) {
     const size_t end = std::min(text.find(':'), text.size());
@@ -158,7 +163,7 @@ size_t CommentFields::read_numbers(std::string_view text, size_t decimals, size_
   return count;
 }
 
-Lifetime CommentFields::lifetime(std::string_view text) {
+Lifetime FieldValues::lifetime(std::string_view text) {
   Lifetime read;
   uint64_t numbers[kMaxNumbers] = {};
   const size_t count = read_numbers(text, 3, kMaxNumbers, numbers);
@@ -173,7 +178,7 @@ Lifetime CommentFields::lifetime(std::string_view text) {
   return read;
 }
 
-double CommentFields::short_real(uint64_t bits, double min) {
+double FieldValues::short_real(uint64_t bits, double min) {
   const auto half = static_cast<uint32_t>(bits);
   float value = 0;
   std::memcpy(&value, &half, sizeof(value));
@@ -183,16 +188,20 @@ double CommentFields::short_real(uint64_t bits, double min) {
 
 uint64_t CommentFields::integer(std::string_view key, int base) {
   const std::string_view* found = find(key);
-  uint64_t value = 0;
   if (found == nullptr) {
     ok_ = false;
     return 0;
   }
-  const char* begin = found->data();
-  const char* end = begin + found->size();
-  const auto result = std::from_chars(begin, end, value, base);
+  return integer_in(*found, base);
+}
+
+uint64_t FieldValues::integer_in(std::string_view value, int base) {
+  uint64_t number = 0;
+  const char* begin = value.data();
+  const char* end = begin + value.size();
+  const auto result = std::from_chars(begin, end, number, base);
   ok_ = ok_ && result.ec == std::errc() && result.ptr == end;
-  return value;
+  return number;
 }
 
 }  // namespace memprof::profile

@@ -220,16 +220,21 @@ unsigned bits_for(const std::vector<uint64_t>& ids) {
   return bits;
 }
 
-void pack(const IdentifiedStatistics* stacks, size_t count, unsigned bits, uint64_t rate_bytes,
-          std::vector<std::string>* comments) {
+// Returns how many stacks to try in the next comment: half as many where these did not fit, and more where there was
+// much room.
+size_t pack(const IdentifiedStatistics* stacks, size_t count, unsigned bits, uint64_t rate_bytes,
+            GzipEffort effort, std::vector<std::string>* comments) {
   const std::string unpacked = Packer(stacks, count, bits, rate_bytes).pack();
-  const std::string bytes = gzip(unpacked);
+  const std::string bytes = gzip(unpacked, effort);
   if ((bytes.size() > kMaxBytes || unpacked.size() > kMaxUnpackedBytes) && count > 1) {
-    pack(stacks, count / 2, bits, rate_bytes, comments);
-    pack(stacks + count / 2, count - count / 2, bits, rate_bytes, comments);
-    return;
+    const size_t next = pack(stacks, count / 2, bits, rate_bytes, effort, comments);
+    return std::min(next, pack(stacks + count / 2, count - count / 2, bits, rate_bytes, effort, comments));
   }
   comments->push_back(kPrefix + std::to_string(bits) + kData + base64(bytes));
+  constexpr size_t kMuchRoom = 3;  // so that twice as many fit, and not just
+  const bool has_room =
+      bytes.size() < kMaxBytes / kMuchRoom && unpacked.size() < kMaxUnpackedBytes / kMuchRoom;
+  return has_room ? std::min<size_t>(2 * count, kMaxStacks) : count;
 }
 
 }  // namespace
@@ -240,18 +245,20 @@ uint64_t short_id(uint64_t id, unsigned bits) {
 }
 
 StackStatistics as_packed(const Stack& stack, uint64_t rate_bytes) {
-  StackStatistics own;
-  own.walk = stack.walk;
-  own.allocated = packed::rounded(stack.allocated, rate_bytes);
-  own.peak = packed::rounded(stack.peak, rate_bytes);
-  const auto kind = freed_kind(stack.freed, rate_bytes);
-  own.freed = without_variances(kind ? totals_of(*kind, stack.freed.samples) : stack.freed);
-  if (own.freed.samples != 0 && own.freed.weight_count > 0) {
-    own.lifetime_ns =
-        short_value(short_code(stack.lifetime_ns / own.freed.weight_count)) * own.freed.weight_count;
-  }
-  own.births = stack.births;
-  own.load_births = stack.load_births;
+  return as_packed(StackStatistics{stack.walk, stack.allocated, stack.freed, stack.peak, stack.lifetime_ns,
+                                   stack.lifetimes, stack.births, stack.load_births},
+                   rate_bytes);
+}
+
+StackStatistics as_packed(StackStatistics own, uint64_t rate_bytes) {
+  own.allocated = packed::rounded(own.allocated, rate_bytes);
+  own.peak = packed::rounded(own.peak, rate_bytes);
+  const auto kind = freed_kind(own.freed, rate_bytes);
+  own.freed = without_variances(kind ? totals_of(*kind, own.freed.samples) : own.freed);
+  own.lifetime_ns =
+      own.freed.samples != 0 && own.freed.weight_count > 0
+          ? short_value(short_code(own.lifetime_ns / own.freed.weight_count)) * own.freed.weight_count
+          : 0;
   for (std::vector<Birth>* births : {&own.births, &own.load_births}) {
     for (Birth& birth : *births) {
       birth.weight_bytes = of_float_bits(float_bits(birth.weight_bytes));
@@ -259,8 +266,10 @@ StackStatistics as_packed(const Stack& stack, uint64_t rate_bytes) {
       if (follows(own.allocated, birth)) birth = share_of_births(own.allocated, birth.part, birth.samples);
     }
   }
-  if (own.freed.samples == 0) return own;
-  own.lifetimes = stack.lifetimes;
+  if (own.freed.samples == 0) {
+    own.lifetimes.clear();
+    return own;
+  }
   for (Lifetime& lifetime : own.lifetimes) {
     if (follows(own.freed, lifetime)) {
       lifetime = share_of(own.freed, lifetime.lifetime_class, lifetime.samples);
@@ -291,12 +300,15 @@ std::vector<std::string> pack_statistics(const std::vector<uint64_t>& ids,
                                          uint64_t rate_bytes) {
   std::vector<std::string> comments;
   const unsigned bits = bits_for(ids);
+  constexpr size_t kMany = size_t{1} << 16;
+  const GzipEffort effort = ids.size() < kMany ? GzipEffort::kUsual : GzipEffort::kQuick;
   std::vector<IdentifiedStatistics> part;
-  // Parts of what fits in one comment where stacks are of the usual kind.
+  // Parts of what fits in one comment: where stacks are of the usual kind, and then as many as before.
+  size_t most = kMaxStacks;
   for (size_t i = 0; i < ids.size(); ++i) {
     part.push_back({ids[i], statistics_of(i)});
-    if (part.size() < kMaxStacks && i + 1 < ids.size()) continue;
-    pack(part.data(), part.size(), bits, rate_bytes, &comments);
+    if (part.size() < most && i + 1 < ids.size()) continue;
+    most = pack(part.data(), part.size(), bits, rate_bytes, effort, &comments);
     part.clear();
   }
   return comments;

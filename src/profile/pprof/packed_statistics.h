@@ -42,6 +42,7 @@ struct IdentifiedStatistics {
 // lifetimes and births as in the text form.  Packed again they are
 // the same.
 StackStatistics as_packed(const Stack& stack, uint64_t rate_bytes);
+StackStatistics as_packed(StackStatistics statistics, uint64_t rate_bytes);
 
 // The comments.  The statistics are as_packed().
 std::vector<std::string> pack_statistics(std::vector<IdentifiedStatistics> stacks, uint64_t rate_bytes);

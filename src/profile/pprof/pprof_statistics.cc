@@ -17,6 +17,7 @@
 #include "profile/names/interpreter_frames.h"
 #include "profile/pprof/comment_fields.h"
 #include "profile/pprof/packed_numbers.h"
+#include "profile/pprof/written_fields.h"
 
 namespace memprof::profile {
 namespace {
@@ -29,7 +30,8 @@ std::optional<std::string_view> after(std::string_view name, std::string_view te
   return std::nullopt;
 }
 
-Totals totals_of(CommentFields& fields, const TotalsKeys& keys) {
+template <typename Fields>
+Totals totals_of(Fields& fields, const TotalsKeys& keys) {
   return {fields.decimal(keys.samples),       fields.decimal(keys.size_bytes),
           fields.real(keys.weight_bytes),     fields.real(keys.weight_count),
           fields.real(keys.variance_bytes),   fields.real(keys.variance_count),
@@ -105,12 +107,9 @@ std::optional<LiveGroup> live_group(const LabeledValues& part, uint64_t period, 
   return LiveGroup{labels->size_bytes, labels->rate_bytes, static_cast<uint64_t>(samples)};
 }
 
-}  // namespace
-
-std::optional<IdentifiedStatistics> statistics_from_comment(std::string_view text) {
-  const auto stack_text = after(kStackComment, text);
-  if (!stack_text) return std::nullopt;
-  CommentFields fields(*stack_text);
+// In the order in which they are written.
+template <typename Fields>
+std::optional<IdentifiedStatistics> read_statistics(Fields& fields) {
   IdentifiedStatistics stack;
   stack.id = fields.hex("id");
   const uint64_t walk = fields.decimal("walk");
@@ -133,6 +132,18 @@ std::optional<IdentifiedStatistics> statistics_from_comment(std::string_view tex
   }
   facts.walk = static_cast<Walk>(walk);
   return stack;
+}
+
+}  // namespace
+
+std::optional<IdentifiedStatistics> statistics_from_comment(std::string_view text) {
+  const auto stack_text = after(kStackComment, text);
+  if (!stack_text) return std::nullopt;
+  WrittenFields written(*stack_text);
+  auto stack = read_statistics(written);
+  if (stack && written.is_at_end()) return stack;
+  CommentFields fields(*stack_text);
+  return read_statistics(fields);
 }
 
 void StatisticsReader::comment(std::string_view text, Profile& profile) {

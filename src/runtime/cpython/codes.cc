@@ -129,17 +129,27 @@ bool read_facts(const Interpreter& interpreter, const Layout& l, const Identity&
 }  // namespace
 
 alignas(64) CodeSlot g_code_slots[1u << kCodeSlotBits];
+alignas(64) CodeSlot g_recent_codes[1u << kRecentSlotBits];
+
+CodeWord find_remembered(uint64_t object, CodeCache cache, bool is_alive) {
+  const uint64_t key = object ^ cache.salt;
+  CodeSlot* const first = code_slot(object);
+  for (uint32_t i = 0; i < kCodePlaces; ++i) {
+    if (const CodeWord word = place(first, i)->find(key)) {
+      if (is_alive) {
+        recent_slot(object)->set(key, word);
+      }
+      return word;
+    }
+  }
+  return 0;
+}
 
 template <typename Memory>
 CodeWord find_code_slowly(const Interpreter& interpreter, const Layout& layout, uint64_t object,
                           CodeCache cache) {
   const uint64_t key = object ^ cache.salt;
   CodeSlot* const first = code_slot(object);
-  for (uint32_t i = 1; i < kCodePlaces; ++i) {
-    if (const CodeWord word = place(first, i)->find(key)) {
-      return word;
-    }
-  }
   Identity identity{};
   Facts facts;
   int32_t traceable_units = 0;
@@ -183,6 +193,9 @@ void forget_code(uint64_t object) {
     if (slot->find(key) != 0) {
       slot->set(0, 0);
     }
+  }
+  if (recent_slot(object)->find(key) != 0) {
+    recent_slot(object)->set(0, 0);
   }
 }
 

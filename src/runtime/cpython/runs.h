@@ -47,14 +47,12 @@ class Runs {
     return layout_.has_entry_frames ? next_by_entry_frame(run) : next_by_cframe(run);
   }
 
-  // Calls add(frame word) for each frame of the run, just found, that a traceback shows, until it returns
-  // false.
+  // Calls add(frame words, count) and add(frame word) for the frames of the run, just found, that a traceback shows, until
+  // it returns false.
   template <typename Add>
   [[gnu::always_inline]] bool each(const Add& add) const {
-    for (uint32_t i = 0; i < word_count_; ++i) {
-      if (!add(words_[i])) {
-        return false;
-      }
+    if (!add(words_, word_count_)) {
+      return false;
     }
     uint64_t frame = first_left_;
     for (uint32_t i = 0; i < frames_left_ && Memory::may_be(frame); ++i) {

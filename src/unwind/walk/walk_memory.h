@@ -16,7 +16,7 @@
 //
 // Threads: any number; a memory is taken by an atomic exchange (acquire) and given back (release).
 // Signals: a handler takes another one.  fork: a child gives back those that other threads had in the parent.
-// Allocates: never (512 KiB of zero pages, resident where touched: 64 bytes a frame).
+// Allocates: never (544 KiB of zero pages, resident where touched: 64 bytes a frame).
 // Failure: nullptr when all are taken.
 #pragma once
 
@@ -36,13 +36,16 @@ class WalkMemory {
   static constexpr uint64_t kSameBp = 0;
   static constexpr uint64_t kNotRemembered = 1;
 
+  // Rows that are read and written side by side: at distances that are no multiple of a page, or they would push each
+  // other out of the first cache, and a load would wait for the store to another one.
+  static constexpr uint32_t kRow = kFrames + 64;
   struct Bank {
     uint32_t count;
     uint32_t ticket;  // RuleCache::ticket() of its walk
-    uint64_t frames[kFrames];
-    uint64_t stack_pointers[kFrames];
-    uint64_t frame_pointers[kFrames];
-    uint64_t saved_at[kFrames];
+    uint64_t frames[kRow];
+    uint64_t stack_pointers[kRow];
+    uint64_t frame_pointers[kRow];
+    uint64_t saved_at[kRow];
   };
 
   // One that is most likely the one that `owner`, a thread, had before.

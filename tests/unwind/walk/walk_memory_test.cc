@@ -99,7 +99,7 @@ TEST_F(MemoryOfWalks, TheSameStackTwice) {
   EXPECT_GE(remembered(), 29u);
 }
 
-// Rules are forgotten, but nothing was unloaded: what goes on as before asks for none.
+// Rules are others, but nothing was unloaded: what goes on as before asks for none.
 TEST_F(MemoryOfWalks, WhatIsTheSameIsNotLookedUp) {
   put_flat_frames(10, 30);
   const Start start{in(kFlat), at(10), 0};
@@ -107,7 +107,7 @@ TEST_F(MemoryOfWalks, WhatIsTheSameIsNotLookedUp) {
   with(start, bounds(10), kDepth);
   const Found expected = with(start, bounds(10), kDepth);
   for (uint64_t i = 0; i < 60; ++i) {
-    g_rule_cache.enter(in(kFlat, 1 + i) - 1, {Rule::kNone, 0, 0}, g_rule_cache.ticket());
+    g_rule_cache.enter(in(kFlat, 1 + i) - 1, {Rule::kFromSp, 4, 0}, g_rule_cache.ticket());
   }
   EXPECT_TRUE(with(start, bounds(10), kDepth) == expected);
   EXPECT_FALSE(without(start, bounds(10), kDepth) == expected);

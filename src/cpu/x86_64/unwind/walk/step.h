@@ -88,21 +88,24 @@ template <bool kWithPointers>
 [[gnu::always_inline]] inline uint32_t follow_walk_before(const WalkMemory::Bank& old, uint32_t j,
                                                           uint64_t low, uint64_t high, WalkMemory::Bank* now,
                                                           uint32_t* count, uint32_t limit) {
-  uint32_t i = *count;
-  for (++j; j < old.count && i < limit; ++i, ++j) {
+  const uint32_t i = *count;
+  const uint32_t first = ++j;
+  const uint32_t end = old.count - first < limit - i ? old.count : first + (limit - i);
+  for (; j < end; ++j) {
     const uint64_t cfa = old.stack_pointers[j];
     const uint64_t saved_at = old.saved_at[j];
-    const uint64_t bp = old.frame_pointers[j];
     if (saved_at == WalkMemory::kNotRemembered || cfa > high || stack_word(cfa - kWord) != old.frames[j] ||
-        (saved_at != WalkMemory::kSameBp && (saved_at < low || stack_word(saved_at) != bp))) {
+        (saved_at != WalkMemory::kSameBp &&
+         (saved_at < low || stack_word(saved_at) != old.frame_pointers[j]))) {
       break;
     }
-    now->frames[i] = old.frames[j];
-    now->stack_pointers[i] = cfa;
-    now->frame_pointers[i] = bp;
-    now->saved_at[i] = saved_at;
   }
-  *count = i;
+  const size_t bytes = (j - first) * sizeof(uint64_t);
+  memcpy(now->frames + i, old.frames + first, bytes);
+  memcpy(now->stack_pointers + i, old.stack_pointers + first, bytes);
+  memcpy(now->frame_pointers + i, old.frame_pointers + first, bytes);
+  memcpy(now->saved_at + i, old.saved_at + first, bytes);
+  *count = i + (j - first);
   return j;
 }
 
