@@ -186,7 +186,7 @@ class RealPrograms(e2e.Test):
 
 
 def _hex_double(text):
-    return struct.unpack(">d", bytes.fromhex(text))[0]
+    return struct.unpack(">d", bytes.fromhex(text.zfill(16)))[0]  # 0 is short
 
 
 if __name__ == "__main__":
