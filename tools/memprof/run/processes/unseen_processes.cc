@@ -228,6 +228,11 @@ void UnseenProcesses::look_at(const ProcessStat& stat) {
   if (known.verdict == Verdict::kUnseen && known.is_final()) known.unseen.seen_ns = monotonic_ns();
 }
 
+// Of one that ended meanwhile neither file nor environment could be read; a short name it still has then.
+bool UnseenProcesses::is_still_there(uint64_t pid, const Known& known) {
+  return lives(pid, known.process_start) && program_of(pid) == known.program;
+}
+
 // An arena tells that it records.  The started process makes it at its start; others when they have a sample, so
 // that their allocator may be hooked though they have none.
 void UnseenProcesses::judge_with_library(uint64_t pid, uint64_t looked_ns, Known* known) const {
@@ -235,7 +240,7 @@ void UnseenProcesses::judge_with_library(uint64_t pid, uint64_t looked_ns, Known
   const std::string path = proc_path(pid, "exe");
   const auto hooked = pid == root_ ? HookedAllocators::kNone : HookedAllocators::kAllThatCanBe;
   const std::string why = without_path(allocator_obstacle_of(path, hooked), path);
-  if (program_of(pid) != known->program) return;  // it ends, and its file could not be read
+  if (!is_still_there(pid, *known)) return;
   known->verdict = why.empty() ? Verdict::kHasMemprof : Verdict::kUnseen;
   if (!why.empty()) known->unseen = {pid, known->process_start, looked_ns, known->program, why, true};
 }
@@ -277,8 +282,7 @@ void UnseenProcesses::judge(uint64_t pid, Known* known) const {
       why = has_other_root(pid) ? "has another root folder, where the loader did not find libmemprof.so"
                                 : "did not load libmemprof.so";
     }
-    // Of one whose memory went meanwhile, as it ends, neither file nor environment could be read.
-    if (program_of(pid) != known->program) return;
+    if (!is_still_there(pid, *known)) return;
   }
   if (has_arena || is_linked) {
     known->verdict = Verdict::kHasMemprof;

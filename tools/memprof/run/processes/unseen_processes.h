@@ -89,6 +89,7 @@ class UnseenProcesses {
   void look_at(const ProcessStat& stat);
   const ProcessStat* stat_of(uint64_t pid);
   void keep(const Known& known);
+  static bool is_still_there(uint64_t pid, const Known& known);
   void judge(uint64_t pid, Known* known) const;
   void judge_with_library(uint64_t pid, uint64_t looked_ns, Known* known) const;
 
