@@ -106,8 +106,9 @@ function(memprof_target_library name)
     target_compile_options(${name} PRIVATE -O2)
   endif()
   if(MEMPROF_UNITY_ENGINE)
-    # The one declares hooks of all types as one; the other defines what a header of the system declares otherwise.
-    list(FILTER ARGN EXCLUDE REGEX "^\\$<|/hook_table\\.cc$|/interpose/process/mappings\\.cc$")
+    # One declares hooks of all types as one, one defines what a header of the system declares otherwise, tests have another
+    # instead of the third.
+    list(FILTER ARGN EXCLUDE REGEX "^\\$<|/hook_table\\.cc$|/interpose/process/mappings\\.cc$|/runtime/registry\\.cc$")
     memprof_unity_by_folder(${name} ${ARGN})
   endif()
 endfunction()

@@ -6,8 +6,8 @@
 
 #include "core/arena/levels.h"
 #include "core/engine/frame_rooms.h"
-#include "cpu/facts.h"
 #include "core/sampling/sampler.h"
+#include "cpu/facts.h"
 #include "platform/linux/memory/stack_bounds.h"
 #include "platform/linux/modules/elf_image.h"
 #include "platform/linux/stack/hook_caller.h"
