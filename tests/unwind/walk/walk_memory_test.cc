@@ -225,7 +225,7 @@ TEST_F(MemoryOfWalks, WhateverChangesTheFramesAreThoseOfAWalkWithout) {
       }
     }
   }
-  EXPECT_GT(same, 10000u);
+  EXPECT_GT(same, scaled(10000));
 }
 
 TEST(WalkMemories, AreTakenByOneAtATimeAndComeBackInAChild) {
