@@ -67,8 +67,8 @@ class FrameTable {
   }
 
   static size_t scratch_bytes(const RawProfile& profile, const Counts& counts) {
-    return aligned(counts.deepest * sizeof(uint32_t)) + CallerHashes::scratch_bytes(profile.callers.count) +
-           KeyUses::scratch_bytes(has_uses(profile)) + aligned(caller_frames(profile) * sizeof(uint32_t)) +
+    return aligned(ids_bytes(counts)) + CallerHashes::scratch_bytes(profile.callers.count) +
+           KeyUses::scratch_bytes(has_uses(profile)) + aligned(profile.callers.count * sizeof(PieceIds)) +
            aligned(profile.runtime_frame_count * sizeof(uint64_t)) +
            aligned(counts.different * sizeof(uint64_t)) +
            2 * last_slots(counts.different) * sizeof(uint32_t);  // the last table and all before it

@@ -62,5 +62,33 @@ TEST(RawPprofOfMany, many_stacks_of_shared_callers_keep_their_statistics) {
   }
 }
 
+// Then tables become as large as the scratch memory was made for.
+TEST(RawPprofOfMany, there_is_room_for_callers_that_are_all_different) {
+  constexpr uint32_t kPieces = 1024;
+  RawFixture raw;
+  raw.stacks.clear();
+  raw.live.clear();
+  std::vector<uint64_t> callers(size_t{kPieces} * RawCallers::kCount);
+  std::vector<uint32_t> modules(callers.size());
+  const std::vector<uint32_t> links(kPieces);
+  for (size_t i = 0; i < callers.size(); ++i) callers[i] = 0x410001 + i;
+  raw.profile.callers = {callers.data(), modules.data(), links.data(), kPieces};
+  std::vector<uint64_t> own(kPieces);
+  for (uint32_t piece = 1; piece < kPieces; ++piece) {
+    own[piece] = 0x450001 + piece;
+    RawStack stack;
+    stack.frames = &own[piece];
+    stack.modules = &modules[piece];
+    stack.depth = 1;
+    stack.callers = piece;
+    add_samples(stack.allocated, 64, 1);
+    raw.stacks.push_back(stack);
+  }
+  raw.point();
+  const Profile profile = read_pprof(write_raw(raw.profile), "raw");
+  EXPECT_EQ(profile.stacks.size(), kPieces - 1);
+  EXPECT_EQ(profile.locations.size(), (kPieces - 1) * size_t{1 + RawCallers::kCount});
+}
+
 }  // namespace
 }  // namespace memprof::profile
