@@ -160,12 +160,6 @@ Function* find_in_front(const char* name, Function* behind) {
   return is_in_front ? reinterpret_cast<Function*>(first) : nullptr;
 }
 
-// Other threads may be in a hook and read the slot: a pointer is stored in one piece.
-template <typename Function>
-void publish(Function*& slot, Function* function) {
-  __atomic_store_n(&slot, function, __ATOMIC_RELEASE);
-}
-
 // What takes blocks comes before what gives them: a block of the real allocator never meets a stub.
 void publish_all(const Real& found) {
   publish(g_real.free, found.free);

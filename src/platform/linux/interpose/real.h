@@ -17,6 +17,12 @@
 
 namespace memprof::interpose {
 
+// Other threads may be in a hook and read the slot: a pointer is stored in one piece.
+template <typename Function>
+void publish(Function*& slot, Function* function) {
+  __atomic_store_n(&slot, function, __ATOMIC_RELEASE);
+}
+
 struct Real {
   void* (*malloc)(size_t);
   void (*free)(void*);

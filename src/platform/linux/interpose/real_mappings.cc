@@ -63,15 +63,15 @@ void* first_sbrk(intptr_t increment) {
 }
 
 template <typename Function>
-void publish_mapping_call(Function*& slot, Function* found) {
+void publish_found(Function*& slot, Function* found) {
   if (found != nullptr) {
-    __atomic_store_n(&slot, found, __ATOMIC_RELEASE);  // hooks of other threads read it
+    publish(slot, found);
   }
 }
 
 template <typename Function>
 void find(Function*& slot, const char* name) {
-  publish_mapping_call(slot, reinterpret_cast<Function*>(dlsym(RTLD_NEXT, name)));
+  publish_found(slot, reinterpret_cast<Function*>(dlsym(RTLD_NEXT, name)));
 }
 
 }  // namespace
@@ -80,12 +80,12 @@ RealMappings g_real_mappings{first_mmap, first_mmap, first_munmap, first_mremap,
 
 void set_real_mappings(const RealMappings& found) {
   RealMappings& real = g_real_mappings;
-  publish_mapping_call(real.mmap, found.mmap);
-  publish_mapping_call(real.mmap64, found.mmap64);
-  publish_mapping_call(real.munmap, found.munmap);
-  publish_mapping_call(real.mremap, found.mremap);
-  publish_mapping_call(real.brk, found.brk);
-  publish_mapping_call(real.sbrk, found.sbrk);
+  publish_found(real.mmap, found.mmap);
+  publish_found(real.mmap64, found.mmap64);
+  publish_found(real.munmap, found.munmap);
+  publish_found(real.mremap, found.mremap);
+  publish_found(real.brk, found.brk);
+  publish_found(real.sbrk, found.sbrk);
 }
 
 void resolve_mappings() {

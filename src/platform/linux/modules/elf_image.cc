@@ -30,8 +30,6 @@ namespace {
 using FindObject = int (*)(void*, dl_find_object*);
 std::atomic<FindObject> g_find_object{nullptr};  // relaxed: whoever looks it up finds the same
 
-constexpr uint64_t kMaxHeaders = 128;
-
 // Modules whose first page was found readable, for the time in a sandbox, when nothing can be asked.  The loader's entry and
 // the address tell a module: who is loaded there has its first page there.
 class ReadableModules {

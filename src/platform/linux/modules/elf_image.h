@@ -17,6 +17,9 @@
 
 namespace memprof::platform {
 
+// Program headers that a module may have; one with more is as if it had none.
+inline constexpr uint64_t kMaxHeaders = 128;
+
 struct ElfImage {
   uint64_t map_start;  // what the loader says; one segment, where the module has holes
   uint64_t map_end;

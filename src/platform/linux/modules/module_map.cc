@@ -12,6 +12,7 @@
 #include "format/hash.h"
 #include "platform/clock.h"
 #include "platform/linux/memory/mappings.h"
+#include "platform/linux/modules/elf_image.h"
 #include "platform/memory.h"
 #include "platform/memory_areas.h"
 #include "platform/process.h"
@@ -22,7 +23,6 @@ ModuleMap g_module_map;
 
 namespace {
 
-constexpr uint64_t kMaxHeadersRead = 128;
 constexpr uint32_t kWords = sizeof(LoadedSegment) / sizeof(uint64_t);
 constexpr size_t kPathBytes = 1 << 20;
 constexpr size_t kBufferBytes = 65536;
@@ -125,7 +125,7 @@ struct ModuleMap::Memory {
   char paths[kPathBytes];
   size_t path_bytes;
   char buffer[kBufferBytes];
-  ElfW(Phdr) headers[kMaxHeadersRead];
+  ElfW(Phdr) headers[kMaxHeaders];
 };
 
 // Makes a snapshot out of the list of mappings.
@@ -158,7 +158,7 @@ class ModuleMap::Writer {
     memcpy(&header, &first, sizeof(header));
     const uint64_t headers_bytes = header.e_phnum * sizeof(ElfW(Phdr));
     if (memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 || header.e_ident[EI_CLASS] != ELFCLASS64 ||
-        header.e_phentsize != sizeof(ElfW(Phdr)) || header.e_phnum == 0 || header.e_phnum > kMaxHeadersRead ||
+        header.e_phentsize != sizeof(ElfW(Phdr)) || header.e_phnum == 0 || header.e_phnum > kMaxHeaders ||
         header.e_phoff > kSmallestPage || headers_bytes > kSmallestPage - header.e_phoff ||
         !read_memory(mapping.start + header.e_phoff, memory_.headers, headers_bytes)) {
       return;
