@@ -212,8 +212,9 @@ function(memprof_tests name)
       return()
     endif()
   endforeach()
+  # The first library is what they test.
   set(is_of_engine OFF)
-  if(arg_LIBRARIES MATCHES "memprof_(engine|[a-z]+_engine)")
+  if(arg_LIBRARIES MATCHES "^memprof_([a-z]+_)?engine")
     set(is_of_engine ON)
   endif()
   # The compiler has no part in what tests of the command find, and the release and asan builds run them: clang reads them.
@@ -226,7 +227,8 @@ function(memprof_tests name)
     add_executable(${name} ${sources})
   endif()
   set_target_properties(${name} PROPERTIES MEMPROF_IS_ONLY_READ ${is_only_read})
-  if(MEMPROF_QUICK_HOST AND NOT is_of_engine AND NOT is_only_read) # as what they test
+  # Half of the time of a unit of tests goes to the headers of the test framework.
+  if(MEMPROF_UNITY AND NOT is_only_read)
     target_precompile_headers(${name} PRIVATE ${MEMPROF_OFTEN_INCLUDED} <gmock/gmock.h> <gtest/gtest.h>)
   endif()
   memprof_warnings(${name})

@@ -48,13 +48,23 @@ bool is_own_cython(const Profile& profile, const Location& location) {
   return false;
 }
 
-// Functions of CPython's interface in which an interpreter starts.  The second one calls the first, or has it inlined.
-bool is_start(const Profile& profile, const Location& location) {
-  return std::any_of(location.lines.begin(), location.lines.end(), [&](const Line& line) {
-    if (line.function >= profile.functions.size()) return false;
+// What a function of CPython's interface does with the interpreter.  Of those that start it, one calls the other, or has it
+// inlined; what runs a program starts it first, compiles the script, runs it, and ends the interpreter.
+StartRole start_role(const Profile& profile, const Location& location) {
+  for (const Line& line : location.lines) {
+    if (line.function >= profile.functions.size()) continue;
     const std::string& symbol = profile.functions[line.function].system_name;
-    return symbol == "Py_InitializeFromConfig" || symbol == "Py_InitializeEx";
-  });
+    if (symbol == "Py_InitializeFromConfig" || symbol == "Py_InitializeEx") return StartRole::kStarts;
+    if (symbol == "Py_RunMain" || symbol == "Py_BytesMain" || symbol == "Py_Main") return StartRole::kRuns;
+    if (symbol == "Py_FinalizeEx" || symbol == "_Py_Finalize") return StartRole::kEnds;
+  }
+  return StartRole::kNone;
+}
+
+// Of the interpreter's own modules that lie in its executable: importlib, zipimport, runpy.
+bool is_frozen(const Profile& profile, const Location& location) {
+  const Function* const function = executed_function(profile, location);
+  return function != nullptr && begins_with(function->filename, "<frozen ");
 }
 
 // Stands for frames that were left out.
@@ -107,7 +117,9 @@ InterpreterFrames::InterpreterFrames(const Profile& profile) : profile_(profile)
                      : location.lines.empty()         ? Kind::kNowhere
                      : is_gap(profile, location)      ? Kind::kGap
                                                       : Kind::kMade);
-    starts_.push_back(location.mapping != kNoMapping && is_start(profile, location));
+    starts_.push_back(location.mapping != kNoMapping    ? start_role(profile, location)
+                      : is_frozen(profile, location) ? StartRole::kFrozen
+                                                     : StartRole::kNone);
   }
   for (const Stack& stack : profile.stacks) {
     if (const auto [known, is_new] = own_.try_emplace(stack.process); is_new) {
@@ -156,6 +168,19 @@ bool InterpreterFrames::is_interpreter(const Stack& stack, size_t place) const {
   const Kind kind = kinds_[stack.locations[place]];
   return kind == Kind::kInterpreter || (kind == Kind::kNowhere && place + 1 < stack.locations.size() &&
                                         kinds_[stack.locations[place + 1]] == Kind::kExecuted);
+}
+
+bool InterpreterFrames::starts_python(const Stack& stack, size_t place) const {
+  const StartRole role = starts_[stack.locations[place]];
+  if (role == StartRole::kStarts) return true;
+  if (role != StartRole::kRuns) return false;
+  for (size_t inner = place; inner-- > 0;) {
+    const uint32_t location = stack.locations[inner];
+    const Kind kind = kinds_[location];
+    if (kind == Kind::kGap || starts_[location] == StartRole::kEnds) return false;
+    if (kind == Kind::kExecuted && starts_[location] != StartRole::kFrozen) return false;
+  }
+  return true;
 }
 
 size_t InterpreterFrames::executed_end(const Stack& stack) const {

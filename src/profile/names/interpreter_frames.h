@@ -37,6 +37,9 @@ bool is_interpreter_file(std::string_view path);
 inline constexpr std::string_view kCythonPrefix = "__pyx_";
 bool is_cython_symbol(std::string_view symbol);
 
+// kRuns: starts, runs and ends.  kFrozen: code that the interpreter brings in its executable.
+enum class StartRole : uint8_t { kNone, kStarts, kRuns, kEnds, kFrozen };
+
 class InterpreterFrames {
  public:
   explicit InterpreterFrames(const Profile& profile);
@@ -46,8 +49,9 @@ class InterpreterFrames {
   // Is the frame at `place` of the stack a native function of an interpreter's own executable or library
   // (python3.11, libpython3.12.so.1.0, node), or code that its JIT made: in no file, right above what it executes?
   bool is_interpreter(const Stack& stack, size_t place) const;
-  // Is it one in which Python starts: its types, its own modules, `site`?
-  bool starts_python(const Stack& stack, size_t place) const { return starts_[stack.locations[place]]; }
+  // Is it one in which Python starts: its types, its own modules, `site`?  Or one that runs a program, of which nothing
+  // but the interpreter's own modules runs yet: the script is looked for, read and compiled?
+  bool starts_python(const Stack& stack, size_t place) const;
 
   // For each place of the stack: whether it is native code that counts as the line that called it.  The interpreter's
   // own functions are not among it.
@@ -62,7 +66,7 @@ class InterpreterFrames {
 
   const Profile& profile_;
   std::vector<Kind> kinds_;             // of each location
-  std::vector<bool> starts_;            // the same
+  std::vector<StartRole> starts_;       // the same
   Modules is_library_;                  // of a language
   std::map<std::string, Modules> own_;  // by process: its executable; none: that is an interpreter
 };

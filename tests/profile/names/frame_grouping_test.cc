@@ -324,6 +324,7 @@ TEST(FrameGrouping, WhatPythonTakesForItsStartIsOneRow) {
   const uint32_t embedded = b.at("Py_InitializeEx");
   const uint32_t run = b.at("Py_RunMain");
   const uint32_t bytes_main = b.at("Py_BytesMain");
+  const uint32_t finalize = b.at("Py_FinalizeEx");
   const uint32_t machinery = b.python("_call_with_frames_removed", "<frozen importlib._bootstrap>", 241);
   const uint32_t site = b.python("main", "<frozen site>", 600);
   const uint32_t own = b.python("<module>", "/srv/sitecustomize.py", 1);
@@ -342,8 +343,15 @@ TEST(FrameGrouping, WhatPythonTakesForItsStartIsOneRow) {
   EXPECT_EQ(of({init}), "starting Python | ");
   EXPECT_EQ(of({type, own, machinery, site, init, bytes_main}), "<module> main | ")
       << "the program's own line";
-  EXPECT_EQ(of({type, run, bytes_main}), "PyType_Ready Py_RunMain Py_BytesMain | ")
+  EXPECT_EQ(of({type, run, bytes_main, libc}), "starting Python | ") << "compiles the script";
+  EXPECT_EQ(of({type, bytes_main, libc}), "starting Python | ") << "before the interpreter is there";
+  EXPECT_EQ(of({type, machinery, run, bytes_main, libc}), "starting Python | ") << "looks for the script";
+  EXPECT_EQ(of({type, run, main}), "starting Python main | ") << "of a program that embeds it";
+  EXPECT_EQ(of({type, finalize, run, bytes_main}), "PyType_Ready Py_FinalizeEx Py_RunMain Py_BytesMain | ")
       << "the end of the program";
+  EXPECT_EQ(of({type, own, machinery, run, bytes_main}), "<module> | ") << "the program's own line";
+  EXPECT_EQ(of({type, gap, run, bytes_main}),
+            "PyType_Ready [frames left out] Py_RunMain Py_BytesMain | ");
   EXPECT_EQ(of({type, gap, init, bytes_main}),
             "PyType_Ready [frames left out] Py_InitializeFromConfig Py_BytesMain | ");
   FrameView opened;
