@@ -232,7 +232,7 @@ class Judged:
             path.unlink()
         which = "memray --native" if native else "memray"
         # Some recordings begin with what no line of Python allocated: threads of native code.
-        most = self.reports["default"]["max_resident_bytes"]
+        most = self.reports["default"]["max_resident_bytes"] or float("inf")  # of merged profiles it is not known
         largest = next((r for r in rows if r["lines"] and r["bytes"] <= most), None)
         said, self.cells[which] = self.beside(largest) if largest else (True, "no line of Python")
         if rows and not rows[0]["lines"]:

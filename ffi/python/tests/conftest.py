@@ -20,7 +20,8 @@ def of(sample, n): return n < sample.size <= n + 64
 
 
 def _environment(**more):
-    environment = {name: value for name, value in os.environ.items() if not name.startswith("MEMPROF_")}
+    # COLUMNS, which pytest-xdist sets: reports are cut to that width.
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("MEMPROF_") and name != "COLUMNS"}
     return {**environment, "PYTHONWARNINGS": "error", **more}
 
 

@@ -135,6 +135,7 @@ def test_subinterpreter(run):
     assert result.value == "None" or "import and start it in the main interpreter" in result.value
 
 
+@pytest.mark.skipif(not os.environ.get("MEMPROF_TEST_WHOLE"), reason="takes 40 s: MEMPROF_TEST_WHOLE=1 (./dev test all)")
 def test_one_file_of_pyinstaller(tmp_path):
     """The program brings the library and the command with it."""
     pytest.importorskip("PyInstaller")

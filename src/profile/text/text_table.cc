@@ -65,6 +65,7 @@ void TextTable::measure(const TextRow& row) {
   const size_t name = row.names.size() == 1 ? text_width(row.names[0]) : text_width(row.name_text);
   name_width_ = std::max(name_width_, text_width(row.guide) + name);
   place_width_ = std::max(place_width_, text_width(row.place));
+  file_width_ = std::max(file_width_, text_width(row.place.substr(row.place.rfind('/') + 1)));  // npos + 1 is 0
   if (!row.notes.empty()) note_width_ = std::max(note_width_, text_width(row.notes.front()));
 }
 
@@ -107,8 +108,9 @@ void TextTable::fit(size_t width) {
     if (note_width_ != 0) text_room -= note_width_ + kGap;
   }
   if (name_width_ + place_width_ <= text_room) return;
-  place_width_ =
-      std::max(std::min(place_width_, text_room / 3), text_room - std::min(text_room, name_width_));
+  // A third, or the names of files and their lines, which tell more than the ends of long names.
+  const size_t least = std::max(text_room / 3, std::min(file_width_, text_room / 2));
+  place_width_ = std::max(std::min(place_width_, least), text_room - std::min(text_room, name_width_));
   name_width_ = text_room - place_width_;
 }
 
