@@ -48,7 +48,8 @@ std::optional<Metric> metric_from_file(std::string_view name) {
 std::optional<Metric> metric_from_short_name(std::string_view name) {
   if (name == "peak") return Metric::kPeakSpace;
   if (name == "live") return Metric::kInuseSpace;
-  if (name == "alloc" || name == "allocated") return Metric::kAllocSpace;  // "allocated" as the column is called
+  if (name == "alloc" || name == "allocated")
+    return Metric::kAllocSpace;  // "allocated" as the column is called
   if (name == "mapped") return Metric::kMappedSpace;
   if (name == "mapped_resident") return Metric::kMappedResidentSpace;
   if (name == "resident") return Metric::kResidentSpace;

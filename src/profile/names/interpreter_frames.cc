@@ -117,7 +117,7 @@ InterpreterFrames::InterpreterFrames(const Profile& profile) : profile_(profile)
                      : location.lines.empty()         ? Kind::kNowhere
                      : is_gap(profile, location)      ? Kind::kGap
                                                       : Kind::kMade);
-    starts_.push_back(location.mapping != kNoMapping    ? start_role(profile, location)
+    starts_.push_back(location.mapping != kNoMapping ? start_role(profile, location)
                       : is_frozen(profile, location) ? StartRole::kFrozen
                                                      : StartRole::kNone);
   }

@@ -65,7 +65,10 @@ void TextTable::measure(const TextRow& row) {
   const size_t name = row.names.size() == 1 ? text_width(row.names[0]) : text_width(row.name_text);
   name_width_ = std::max(name_width_, text_width(row.guide) + name);
   place_width_ = std::max(place_width_, text_width(row.place));
-  file_width_ = std::max(file_width_, text_width(row.place.substr(row.place.rfind('/') + 1)));  // npos + 1 is 0
+  // With what stands for the folders that are left out.
+  const size_t slash = row.place.rfind('/');
+  if (slash != std::string::npos)
+    file_width_ = std::max(file_width_, text_width(row.place.substr(slash)) + 1);
   if (!row.notes.empty()) note_width_ = std::max(note_width_, text_width(row.notes.front()));
 }
 

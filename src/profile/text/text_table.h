@@ -61,7 +61,7 @@ class TextTable {
   std::vector<size_t> widths_;
   size_t name_width_ = 0;
   size_t place_width_ = 0;
-  size_t file_width_ = 0;  // of the last parts of places: app.py:12
+  size_t file_width_ = 0;  // of the last parts of places: …/app.py:12
   size_t note_width_ = 0;  // 0: none are shown
   bool has_places_ = true;
 };

@@ -23,6 +23,7 @@ TEST(Metric, is_found_by_its_name_only) {
   EXPECT_FALSE(metric_from_file("temporary_space"));  // of a time that no file chooses
   EXPECT_FALSE(metric_from_file("peak"));
   EXPECT_EQ(metric_from_short_name("temporary"), Metric::kTemporarySpace);
+  EXPECT_EQ(metric_from_short_name("allocated"), Metric::kAllocSpace);  // as its column is called
   EXPECT_FALSE(metric_from_short_name("inuse"));
   EXPECT_FALSE(metric_from_short_name(""));
 }

@@ -350,8 +350,7 @@ TEST(FrameGrouping, WhatPythonTakesForItsStartIsOneRow) {
   EXPECT_EQ(of({type, finalize, run, bytes_main}), "PyType_Ready Py_FinalizeEx Py_RunMain Py_BytesMain | ")
       << "the end of the program";
   EXPECT_EQ(of({type, own, machinery, run, bytes_main}), "<module> | ") << "the program's own line";
-  EXPECT_EQ(of({type, gap, run, bytes_main}),
-            "PyType_Ready [frames left out] Py_RunMain Py_BytesMain | ");
+  EXPECT_EQ(of({type, gap, run, bytes_main}), "PyType_Ready [frames left out] Py_RunMain Py_BytesMain | ");
   EXPECT_EQ(of({type, gap, init, bytes_main}),
             "PyType_Ready [frames left out] Py_InitializeFromConfig Py_BytesMain | ");
   FrameView opened;

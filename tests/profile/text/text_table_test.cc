@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "profile/text/text_table.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <sstream>
@@ -9,6 +10,8 @@
 
 namespace memprof::profile {
 namespace {
+
+using ::testing::HasSubstr;
 
 std::string run(const std::vector<std::string>& names, size_t width) {
   return run_text(names, "→", width);
@@ -53,6 +56,14 @@ TEST(TextTable, IsLaidOut) {
             "        self       more\n"
             "  bytes    %      other  function  place\n"
             "1000000  50%  123456789  f(int)    /src/f.cc:3\n");
+}
+
+TEST(TextTable, NamesAreCutBeforeNamesOfFiles) {
+  const std::string name = "a_function_with_a_long_name_and_more";
+  EXPECT_THAT(table_text(72, name, "/long/path/to/the/sources/interpreter.cc:1234"),
+              HasSubstr("interpreter.cc:1234\n"));
+  EXPECT_THAT(table_text(64, name, "/src/a_file_whose_name_is_longer_than_half_of_the_line.cc:1234"),
+              HasSubstr("a_functi"));
 }
 
 TEST(TextTable, ANarrowTerminalDoesWithoutColumns) {
