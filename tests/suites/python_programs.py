@@ -266,9 +266,10 @@ class Judged:
             if is_same and (row["line"] in (line, 0)):
                 return True, where
             caller = row["called_by"]
-            if row["name"].startswith("importing ") and (caller is None or any(
-                    n == caller["line"] and pathlib.Path(caller["file"]).name == f for _, f, n in own_files)) and any(
-                    "importlib" in f for f in (p for _, p, _ in largest["lines"])):
+            if row["name"].startswith("importing ") and any("importlib" in f for f in (p for _, p, _ in largest["lines"])) and (
+                    caller is None or
+                    any(n == caller["line"] and pathlib.Path(caller["file"]).name == f for _, f, n in own_files) or
+                    any(self.environment.package_of(pathlib.Path(p)) == row["name"].removeprefix("importing ") for _, p, _ in largest["lines"])):
                 return True, f"in {row['name']}" + (f", row {number}" if number > 1 else "")
             if is_same:
                 return True, f"{where}, line {line} there"
