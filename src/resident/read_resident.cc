@@ -5,11 +5,13 @@
 #include <new>
 #include <type_traits>
 
+#include "resident/boehm_heap.h"
 #include "resident/glibc_heap.h"
 #include "resident/map_parser.h"
 #include "resident/mapping_list.h"
 #include "resident/pymalloc.h"
 #include "resident/read_ahead.h"
+#include "resident/size_class.h"
 #include "resident/static_data.h"
 
 namespace memprof::resident {
@@ -32,15 +34,6 @@ constexpr size_t kBlocksBetweenClocks = 32;
 
 uint64_t rounded(double bytes) {
   return bytes > 0 ? static_cast<uint64_t>(bytes + 0.5) : 0;
-}
-
-// What an allocator other than glibc's gives for `size_bytes`: jemalloc and mimalloc have four classes from a power of
-// two to the next one, CPython's has each multiple of 16 to 512.
-uint64_t class_bytes(uint64_t size_bytes) {
-  uint64_t step = 16;
-  for (uint64_t size = size_bytes == 0 ? 1 : size_bytes; step < size / 8; step *= 2) {
-  }
-  return size_bytes == 0 ? 16 : (size_bytes + step - 1) / step * step;
 }
 
 class Reader {
@@ -70,11 +63,15 @@ class Reader {
     for (size_t i = 0; i < own_count; ++i) {
       take_out(own[i]);
     }
+    const auto count = static_cast<size_t>(mappings_.end() - mappings_.begin());
+    const size_t room_bytes = (kMaxMappings - count) * sizeof(double);  // what no mapping needs
+    const uint64_t collected = take_out_boehm_heap(source_, mappings_, mapped_bytes_ + count, room_bytes);
+    sum_.runtime_bytes = collected;
+    sum_.runtime = static_cast<uint64_t>(collected != 0 ? ResidentRuntime::kBoehm : mappings_.runtime());
     sum_kinds();
     read_free();
     sum_.total_bytes = totals_.resident_bytes;
     sum_.swap_bytes = totals_.swap_bytes;
-    sum_.runtime = static_cast<uint64_t>(mappings_.runtime());
     return sum_;
   }
 

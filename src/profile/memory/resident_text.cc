@@ -194,6 +194,8 @@ std::string runtime_heap_name(const ResidentMemory& memory) {
       return "Go's heap";
     case ResidentRuntime::kDotNet:
       return ".NET's heap";
+    case ResidentRuntime::kBoehm:
+      return "the heap of the Boehm collector";
     case ResidentRuntime::kNone:
       break;
   }
