@@ -11,7 +11,6 @@
 #include "resident/mapping_list.h"
 #include "resident/pymalloc.h"
 #include "resident/read_ahead.h"
-#include "resident/size_class.h"
 #include "resident/static_data.h"
 
 namespace memprof::resident {
@@ -52,7 +51,8 @@ class Reader {
     std::sort(blocks_, blocks_ + block_count_,
               [](const Block& a, const Block& b) { return a.address < b.address; });
     read_map();
-    find_break();
+    for (const MappingEntry& m : mappings_)
+      break_start_ = m.is_break && break_start_ == 0 ? m.start : break_start_;
     find_static_data();
     find_glibc_heaps();
     count_pages(kUntilPages, [](const MappingEntry& m) { return m.limit - m.start <= kLargeBytes; });
@@ -332,6 +332,7 @@ class Reader {
       }
       sum_.heap_bytes += blocks;
       sum_.of(kind) += m.resident_bytes - blocks;
+      other_heap_bytes_ += kind == MappingKind::kHeap && !m.is_break && !m.is_glibc ? m.resident_bytes : 0;
     }
   }
 
@@ -352,11 +353,10 @@ class Reader {
     const GlibcFree free = read_glibc_free(ahead.source(), bins, break_start_, window());
     sum_.free_bytes = std::min(free.free_resident_bytes + pool_free_bytes_, sum_.heap_bytes);
     sum_.state |= (free.is_known ? kResidentFreeKnown : 0) | (free.is_cut ? kResidentFreeCut : 0);
-  }
-
-  void find_break() {
-    for (const MappingEntry& m : mappings_)
-      break_start_ = m.is_break && break_start_ == 0 ? m.start : break_start_;
+    // glibc's lists do not tell what another allocator keeps, whose blocks lie beside glibc's.
+    if (free.is_known && !free.is_cut && other_heap_bytes_ > sum_.heap_bytes / 4) {
+      sum_.state |= kResidentFreeCut | kResidentOtherHeap;
+    }
   }
 
   // Behind all else in the scratch memory.
@@ -374,7 +374,8 @@ class Reader {
   uint64_t break_start_ = 0;
   double mapped_scale_ = 1;
   uint64_t pool_free_bytes_ = 0;
-  bool has_all_ = true;  // the map has all sizes
+  uint64_t other_heap_bytes_ = 0;  // of mappings that have blocks, and are not glibc's
+  bool has_all_ = true;            // the map has all sizes
   uint64_t anonymous_ = 0;
   uint64_t own_files_ = 0;
   ResidentMemory sum_;
