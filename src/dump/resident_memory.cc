@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <atomic>
 
+#include "core/counts/allocator_counts.h"
+#include "core/counts/counted_heap.h"
 #include "core/engine/ending.h"
 #include "core/engine/profiler.h"
 #include "core/mappings/mappings.h"
@@ -112,6 +114,7 @@ int read_view(Looking* looking, Snapshot* s) {
                                          totals.shared_bytes, totals.swap_bytes},
                                         blocks, s->records.size, scratch.as<void>(), own,
                                         looking->view.is_own ? sizeof(own) / sizeof(own[0]) : 0);
+  counts::claim_counted(s->allocator_counts, &s->resident);
   add_counts(s->allocator_counts, looking->start_ns, &s->resident);
   if (s->peak.is_open) {  // the peak is now
     s->peak.is_resident_before = false;
@@ -137,6 +140,7 @@ void measure_mappings(Looking* looking, Snapshot* s) {
 }
 
 void keep_at_end() {
+  counts::ask_at_end({__builtin_frame_address(0)});
   Snapshot* snapshot = nullptr;
   if (!platform::is_sandboxed() && take_snapshot(&snapshot, Snapshot::Content::kRecords) == MEMPROF_OK &&
       read_resident_memory(snapshot, 0) == MEMPROF_OK) {

@@ -23,14 +23,14 @@ enum class MappingKind : uint8_t {
   kShared,     // shared memory: /dev/shm, memfd, System V, shared anonymous
   kStacks,     // of threads
   kCode,       // anonymous and executable: code made at run time
-  kRuntime,    // anonymous, in a process with a runtime that has a heap of its own (ResidentRuntime)
+  kRuntime,    // anonymous, in a process with a runtime that has a heap of its own (ResidentRuntime); of kBoehm its heap
   kMemprof,    // memprof's tables and filter
   kAnonymous,  // anonymous, of unknown origin
 };
 inline constexpr size_t kMappingKinds = 8;
 
 // A runtime whose heap does not come from malloc.
-enum class ResidentRuntime : uint64_t { kNone, kV8, kJvm, kGo, kDotNet };
+enum class ResidentRuntime : uint64_t { kNone, kV8, kJvm, kGo, kDotNet, kBoehm };
 
 // Bits of ResidentMemory::state.
 inline constexpr uint64_t kResidentFreeKnown = 1;  // free_bytes is what the allocator's lists say

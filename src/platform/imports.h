@@ -44,7 +44,7 @@ void watch_imports(uint64_t now_ns);
 // of modules that the process began with.
 void recheck_imports();
 
-// The function that malloc's hooks go on to; 0: there are no hooks.  May be called from a hook.
+// A function of the allocator that malloc's hooks go on to; 0: there are no hooks.  May be called from a hook.
 uint64_t allocator_behind_hooks();
 
 // Prepares hooks of allocators inside modules for a tracer, which writes them while it has all threads stopped

@@ -135,6 +135,8 @@ void MappingList::add(const Mapping& mapping) {
   entry.is_anonymous = mapping.inode == 0 && !mapping.is_shared && !begins_with(mapping.name, "/");
   entry.is_break = mapping.name == "[heap]" && entry.is_anonymous;
   entry.is_c_library = mapping.inode != 0 && mapping.is_writable && is_c_library(file_of(mapping.name));
+  entry.is_boehm =
+      mapping.inode != 0 && mapping.is_writable && begins_with(file_of(mapping.name), "libgc.so");
   entry.file_start =
       entry.kind == MappingKind::kFiles && entry.is_anonymous && mapping.name.empty() ? file_start_ : 0;
   entry.is_own_file = entry.kind == MappingKind::kMemprof && !entry.is_anonymous && is_arena(mapping.name);

@@ -32,6 +32,7 @@ struct MappingEntry {
   bool is_glibc = false;      // a heap of an arena of glibc's
   bool is_c_library = false;  // writable data of libc
   bool is_own_file = false;   // memprof's arena
+  bool is_boehm = false;      // writable data of the library of Boehm's collector
 };
 
 class MappingList {

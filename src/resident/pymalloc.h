@@ -27,4 +27,13 @@ struct PoolSums {
 // Of the pools in [start, limit), until so much of the time is over.
 PoolSums read_pools(const MemorySource& source, uint64_t start, uint64_t limit, unsigned until_percent = 100);
 
+// What an allocator other than glibc's gives for `size_bytes`: jemalloc and mimalloc have four classes from a power of
+// two to the next one, CPython's has each multiple of 16 to 512.
+inline uint64_t class_bytes(uint64_t size_bytes) {
+  uint64_t step = 16;
+  for (uint64_t size = size_bytes == 0 ? 1 : size_bytes; step < size / 8; step *= 2) {
+  }
+  return size_bytes == 0 ? 16 : (size_bytes + step - 1) / step * step;
+}
+
 }  // namespace memprof::resident

@@ -5,6 +5,7 @@
 #include <new>
 #include <type_traits>
 
+#include "resident/boehm_heap.h"
 #include "resident/glibc_heap.h"
 #include "resident/map_parser.h"
 #include "resident/mapping_list.h"
@@ -34,15 +35,6 @@ uint64_t rounded(double bytes) {
   return bytes > 0 ? static_cast<uint64_t>(bytes + 0.5) : 0;
 }
 
-// What an allocator other than glibc's gives for `size_bytes`: jemalloc and mimalloc have four classes from a power of
-// two to the next one, CPython's has each multiple of 16 to 512.
-uint64_t class_bytes(uint64_t size_bytes) {
-  uint64_t step = 16;
-  for (uint64_t size = size_bytes == 0 ? 1 : size_bytes; step < size / 8; step *= 2) {
-  }
-  return size_bytes == 0 ? 16 : (size_bytes + step - 1) / step * step;
-}
-
 class Reader {
  public:
   Reader(const MemorySource& source, const Totals& totals, Block* blocks, size_t block_count, void* scratch)
@@ -59,7 +51,8 @@ class Reader {
     std::sort(blocks_, blocks_ + block_count_,
               [](const Block& a, const Block& b) { return a.address < b.address; });
     read_map();
-    find_break();
+    for (const MappingEntry& m : mappings_)
+      break_start_ = m.is_break && break_start_ == 0 ? m.start : break_start_;
     find_static_data();
     find_glibc_heaps();
     count_pages(kUntilPages, [](const MappingEntry& m) { return m.limit - m.start <= kLargeBytes; });
@@ -70,11 +63,15 @@ class Reader {
     for (size_t i = 0; i < own_count; ++i) {
       take_out(own[i]);
     }
+    const auto count = static_cast<size_t>(mappings_.end() - mappings_.begin());
+    const size_t room_bytes = (kMaxMappings - count) * sizeof(double);  // what no mapping needs
+    const uint64_t collected = take_out_boehm_heap(source_, mappings_, mapped_bytes_ + count, room_bytes);
+    sum_.runtime_bytes = collected;
+    sum_.runtime = static_cast<uint64_t>(collected != 0 ? ResidentRuntime::kBoehm : mappings_.runtime());
     sum_kinds();
     read_free();
     sum_.total_bytes = totals_.resident_bytes;
     sum_.swap_bytes = totals_.swap_bytes;
-    sum_.runtime = static_cast<uint64_t>(mappings_.runtime());
     return sum_;
   }
 
@@ -335,6 +332,7 @@ class Reader {
       }
       sum_.heap_bytes += blocks;
       sum_.of(kind) += m.resident_bytes - blocks;
+      other_heap_bytes_ += kind == MappingKind::kHeap && !m.is_break && !m.is_glibc ? m.resident_bytes : 0;
     }
   }
 
@@ -355,11 +353,10 @@ class Reader {
     const GlibcFree free = read_glibc_free(ahead.source(), bins, break_start_, window());
     sum_.free_bytes = std::min(free.free_resident_bytes + pool_free_bytes_, sum_.heap_bytes);
     sum_.state |= (free.is_known ? kResidentFreeKnown : 0) | (free.is_cut ? kResidentFreeCut : 0);
-  }
-
-  void find_break() {
-    for (const MappingEntry& m : mappings_)
-      break_start_ = m.is_break && break_start_ == 0 ? m.start : break_start_;
+    // glibc's lists do not tell what another allocator keeps, whose blocks lie beside glibc's.
+    if (free.is_known && !free.is_cut && other_heap_bytes_ > sum_.heap_bytes / 4) {
+      sum_.state |= kResidentFreeCut | kResidentOtherHeap;
+    }
   }
 
   // Behind all else in the scratch memory.
@@ -377,7 +374,8 @@ class Reader {
   uint64_t break_start_ = 0;
   double mapped_scale_ = 1;
   uint64_t pool_free_bytes_ = 0;
-  bool has_all_ = true;  // the map has all sizes
+  uint64_t other_heap_bytes_ = 0;  // of mappings that have blocks, and are not glibc's
+  bool has_all_ = true;            // the map has all sizes
   uint64_t anonymous_ = 0;
   uint64_t own_files_ = 0;
   ResidentMemory sum_;

@@ -136,6 +136,23 @@ TEST(ReadResidentTest, PoolsRightBehindALibrarysDataAreTheAllocators) {
   EXPECT_EQ((516u << 10) + kMiB - 16384, m.files_bytes);
 }
 
+// Inkscape's, whose documents lie in it.
+TEST(ReadResidentTest, TheHeapOfTheBoehmCollectorHasItsName) {
+  MadeUpMap process;
+  process.map =
+      "400000-402000 rw-p 0 1:1 5 /usr/lib/libgc.so.1.5.1\nRss: 8 kB\n"
+      "1000000-2000000 rw-p 0 0:0 0 [heap]\nRss: 16384 kB\n"
+      "7f0000000000-7f0000400000 rw-p 0 0:0 0 \nRss: 4096 kB\n";
+  process.words[0x400100] = 3 * kMiB;
+  process.words[0x401000] = 0x7f0000100000;
+  process.words[0x401008] = 3 * kMiB;
+  const ResidentMemory m = process.read({}, {21 * kMiB, 0, 0, 0, 0});
+  EXPECT_EQ(static_cast<uint64_t>(ResidentRuntime::kBoehm), m.runtime);
+  EXPECT_EQ(3 * kMiB, m.runtime_bytes);
+  EXPECT_EQ(kMiB, m.anonymous_bytes);
+  EXPECT_EQ(16 * kMiB, m.heap_bytes);
+}
+
 // SBCL's heap, behind its image.
 TEST(ReadResidentTest, WhatLiesBehindAFileThatIsNoProgramIsNotItsData) {
   MadeUpMap process;

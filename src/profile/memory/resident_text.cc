@@ -83,6 +83,8 @@ std::string in_mappings(const ResidentMemory& m, double size_bytes, const Mappin
 
 // Lists of free blocks are read as long as it costs little.
 std::string in_allocator(const ResidentMemory& m, double size_bytes) {
+  if ((m.state & kResidentFreeKnown) != 0 && (m.state & kResidentOtherHeap) != 0)
+    return bytes(size_bytes) + " in the memory of allocators of which one does not say what it keeps free";
   return bytes(size_bytes) + " in the allocator's memory" +
          ((m.state & kResidentFreeCut) != 0 ? ", whose lists of free blocks were read in part" : "");
 }
@@ -194,6 +196,8 @@ std::string runtime_heap_name(const ResidentMemory& memory) {
       return "Go's heap";
     case ResidentRuntime::kDotNet:
       return ".NET's heap";
+    case ResidentRuntime::kBoehm:
+      return "the heap of the Boehm collector";
     case ResidentRuntime::kNone:
       break;
   }

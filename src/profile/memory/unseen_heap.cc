@@ -133,7 +133,8 @@ UnseenHeap find_unseen_heap(const ProfileFacts& facts, const ResidentMemory& res
   // What an allocator has that does not say what it keeps is not unseen, nor what one keeps that does.
   double explained = seen_bytes;
   if (resident.is_known()) {
-    const bool says_free = (resident.state & kResidentFreeKnown) != 0;
+    const bool says_free =
+        (resident.state & kResidentFreeKnown) != 0 && (resident.state & kResidentOtherHeap) == 0;
     const double heap =
         says_free ? resident.blocks_bytes() + static_cast<double>(resident.slack_bytes + resident.free_bytes)
                   : static_cast<double>(resident.heap_bytes);

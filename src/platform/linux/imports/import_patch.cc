@@ -374,7 +374,7 @@ void watch_imports(uint64_t now_ns) {
 }
 
 uint64_t allocator_behind_hooks() {
-  return reinterpret_cast<uint64_t>(interpose::g_real.malloc);
+  return reinterpret_cast<uint64_t>(interpose::g_real.free);  // malloc may be one of ours in front of it
 }
 
 Imports imports() {
