@@ -11,6 +11,7 @@
 #include "profile/page/page_frames.h"
 #include "profile/page/page_tables.h"
 #include "profile/page/page_tree.h"
+#include "profile/report/report_columns.h"
 
 namespace memprof::profile {
 namespace {
@@ -112,6 +113,7 @@ nlohmann::ordered_json page_facts(const std::vector<const Profile*>& sides, cons
     if (all_have) facts["metrics"].push_back(metric_name(metric));
   }
   facts["metric"] = metric_name(subject.metric.value_or(default_metric(last)));
+  facts["columns"] = page_columns();
   facts["temporary_ns"] = page_temporary_ns(last);
   facts["has_intervals"] = std::all_of(sides.begin(), sides.end(),
                                        [](const Profile* profile) { return all_have_statistics(*profile); });

@@ -28,7 +28,7 @@ struct PageSubject {
   std::string source_address;      // where a served page asks for others; empty: it does not
 };
 
-inline constexpr int kPageDataVersion = 4;
+inline constexpr int kPageDataVersion = 5;
 
 // What stands before the tables: docs/page-data.md.
 nlohmann::ordered_json page_facts(const std::vector<const Profile*>& sides, const PageSubject& subject);

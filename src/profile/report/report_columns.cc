@@ -2,117 +2,166 @@
 #include "profile/report/report_columns.h"
 
 #include <algorithm>
-#include <functional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "profile/report/report_cells.h"
+#include "profile/report/report_values.h"
 #include "profile/text/bar.h"
-#include "profile/text/text_table.h"
+#include "profile/text/markup/json_text.h"
+#include "profile/text/markup/notes_json.h"
 
 namespace memprof::profile {
 namespace {
 
+using Json = nlohmann::ordered_json;
+using Values = std::array<Estimate, kMetricCount>;
+
 constexpr double kLargeShare = 0.1;
 
-// When a column is left out of a narrower terminal: 1 first.
-constexpr int kNever = 0;
-constexpr int kLast = 100;  // on a tiny one only
+// Which sums of a row, and which of these: of the metric that rows are ordered by, of those that stand beside it, of
+// its blocks and their bytes; or of the whole profile.
+enum class Sums : uint8_t { kSelf, kCumulative };
+enum class Of : uint8_t { kNothing, kMetric, kFirstBeside, kSecondBeside, kBytes, kBlocks, kWhole };
 
-template <typename Row>
-struct Column {
-  std::string title;
+// How it is shown: a number, a part of another in percent, half of the interval, a bar.
+enum class Shape : uint8_t { kNumber, kPercent, kMargin, kBar };
+
+// A column that is computed from the sums of its row.  It is data, not code, so that a page can compute it, too.
+struct SumColumn {
+  Sums sums;
+  Shape shape;
+  Of of;
+  Of per;  // divided by it
   int left_out;
-  std::function<std::string(const Row&)> cell;
-  std::function<Tone(const Row&)> tone{};  // else plain
+  const char* title;  // nullptr: that of the metric
+  // In JSON and CSV; nullptr: programs have it in the sums of all metrics.
+  const char* name;
+  // Over it on a page, and on one of a difference; nullptr: it is not there.
+  const char* page_title;
+  const char* change_title;
 };
 
-// A table of one line for each row; `fill` adds names and places to titles (no row) and lines.
-template <typename Row, typename Fill>
-void write_columns(const std::vector<Column<Row>>& columns, const std::vector<Row>& rows,
-                   std::vector<std::pair<std::string, size_t>> groups, const Fill& fill, TextWriter* writer) {
-  TextRow titles;
-  for (const Column<Row>& column : columns) titles.numbers.push_back(column.title);
-  fill(nullptr, &titles);
-  TextTable table(std::move(titles), std::move(groups));
-  std::vector<size_t> left_out;
-  std::vector<size_t> last;
-  for (size_t i = 0; i < columns.size(); ++i) {
-    if (columns[i].left_out != kNever) (columns[i].left_out == kLast ? last : left_out).push_back(i);
-  }
-  std::sort(left_out.begin(), left_out.end(),
-            [&](size_t a, size_t b) { return columns[a].left_out < columns[b].left_out; });
-  table.set_optional(std::move(left_out), std::move(last));
-  for (const Row& row : rows) {
-    TextRow line;
-    for (const Column<Row>& column : columns) {
-      line.numbers.push_back(column.cell(row));
-      line.tones.push_back(column.tone ? column.tone(row) : Tone::kPlain);
-    }
-    fill(&row, &line);
-    table.add(std::move(line));
-  }
-  table.write(writer);
+// A title that is written in the signs of the terminal.
+constexpr const char* kPlusMinus = "±";
+
+constexpr SumColumn kSumColumns[] = {
+    {Sums::kSelf, Shape::kNumber, Of::kMetric, Of::kNothing, kStays, nullptr, nullptr, "self", "change"},
+    {Sums::kSelf, Shape::kMargin, Of::kMetric, Of::kNothing, 4, kPlusMinus, nullptr, kPlusMinus, kPlusMinus},
+    {Sums::kSelf, Shape::kPercent, Of::kMetric, Of::kWhole, kLast, "%", nullptr, "%", "%"},
+    {Sums::kSelf, Shape::kBar, Of::kMetric, Of::kWhole, 1, "", nullptr, nullptr, nullptr},
+    {Sums::kSelf, Shape::kNumber, Of::kFirstBeside, Of::kNothing, 3, nullptr, nullptr, nullptr, nullptr},
+    {Sums::kSelf, Shape::kNumber, Of::kSecondBeside, Of::kNothing, 2, nullptr, nullptr, nullptr, nullptr},
+    {Sums::kCumulative, Shape::kNumber, Of::kMetric, Of::kNothing, kStays, nullptr, nullptr, "cumulative",
+     "with callees"},
+    {Sums::kCumulative, Shape::kPercent, Of::kMetric, Of::kWhole, kStays, "%", nullptr, "%", "%"},
+};
+
+const Values& sums_of(const SumColumn& column, const ReportRow& row) {
+  return column.sums == Sums::kSelf ? row.self : row.cumulative;
 }
 
-std::vector<Column<ReportRow>> self_columns(const Report& report, const TextWriter& writer) {
-  const Metric metric = report.metric;
-  const size_t at = metric_index(metric);
-  const double whole = report.totals[at].value;
-  const auto others = companion_titles(metric);
-  const bool has_utf8 = writer.options().has_utf8;
-  const auto share = [=](const ReportRow& row) { return whole > 0 ? row.self[at].value / whole : 0; };
-  const auto tone = [=](const ReportRow& row) {
-    return share(row) >= kLargeShare ? Tone::kStrong : Tone::kPlain;
+Metric metric_of(Of of, Metric metric) {
+  const size_t index = metric_index(metric);
+  if (of == Of::kBytes) return static_cast<Metric>(index | 1);
+  return of == Of::kBlocks ? static_cast<Metric>(index & ~size_t{1}) : metric;
+}
+
+double number_of(Of of, const Report& report, const Values& values) {
+  if (of == Of::kNothing) return 1;
+  const Metric metric = metric_of(of, report.metric);
+  return (of == Of::kWhole ? report.totals : values)[metric_index(metric)].value;
+}
+
+double quotient(const SumColumn& column, const Report& report, const Values& values) {
+  const double whole = number_of(column.per, report, values);
+  return whole > 0 ? number_of(column.of, report, values) / whole : 0;
+}
+
+std::string cell_of(const SumColumn& column, const Report& report, const Values& values, bool has_utf8) {
+  const Estimate& estimate = values[metric_index(report.metric)];
+  switch (column.shape) {
+    case Shape::kMargin:
+      return plus_minus_cell(report, estimate);
+    case Shape::kPercent:
+      return percent_cell(number_of(column.of, report, values), number_of(column.per, report, values));
+    case Shape::kBar:
+      return bar_cell(quotient(column, report, values), has_utf8);
+    case Shape::kNumber:
+      break;
+  }
+  if (column.of == Of::kFirstBeside) return companion_cells(report, values)[0];
+  if (column.of == Of::kSecondBeside) return companion_cells(report, values)[1];
+  const Metric metric = metric_of(column.of, report.metric);
+  if (column.per == Of::kNothing) return value_cell(report, metric, values);
+  const double number = quotient(column, report, values);
+  return number > 0 ? format_metric(metric, number) : "";
+}
+
+Json value_of(const SumColumn& column, const Report& report, const Values& values) {
+  if (!(number_of(column.per, report, values) > 0)) return nullptr;
+  const double number = quotient(column, report, values);
+  return column.shape == Shape::kPercent ? Json(number) : Json(json_rounded(number));
+}
+
+std::string title_of(const SumColumn& column, Metric metric, const Signs& signs) {
+  if (column.title == kPlusMinus) return signs.plus_minus;
+  if (column.title != nullptr) return column.title;
+  if (column.of == Of::kFirstBeside) return companion_titles(metric)[0];
+  if (column.of == Of::kSecondBeside) return companion_titles(metric)[1];
+  return metric_title(metric_of(column.of, metric));
+}
+
+Tone tone_of(const SumColumn& column, const Report& report, const ReportRow& row) {
+  if (column.shape == Shape::kMargin) return Tone::kFaint;
+  if (column.shape == Shape::kBar) return Tone::kBar;
+  if (column.sums != Sums::kSelf || column.of != Of::kMetric) return Tone::kPlain;
+  const double whole = number_of(Of::kWhole, report, row.self);
+  const bool is_large = whole > 0 && number_of(Of::kMetric, report, row.self) / whole >= kLargeShare;
+  return is_large ? Tone::kStrong : Tone::kPlain;
+}
+
+const char* page_name(Of of) {
+  switch (of) {
+    case Of::kMetric:
+      return "metric";
+    case Of::kBytes:
+      return "bytes";
+    case Of::kBlocks:
+      return "blocks";
+    case Of::kWhole:
+      return "whole";
+    case Of::kNothing:
+    case Of::kFirstBeside:
+    case Of::kSecondBeside:
+      break;
+  }
+  return "";
+}
+
+const char* page_name(Shape shape) {
+  return shape == Shape::kMargin ? "margin" : shape == Shape::kPercent ? "percent" : "number";
+}
+
+// What a row is called, and what stands beside it.
+std::vector<Column<ReportRow>> name_columns() {
+  const auto note = [](const char* which) {
+    return [which](const ReportRow& row) {
+      Json notes;
+      add_notes(row.notes, &notes);
+      return notes[which];
+    };
   };
-  std::vector<Column<ReportRow>> columns;
-  columns.push_back({metric_title(metric), kNever,
-                     [&report, metric](const ReportRow& row) { return value_cell(report, metric, row.self); },
-                     tone});
-  columns.push_back({writer.signs().plus_minus, 4,
-                     [&report, at](const ReportRow& row) { return plus_minus_cell(report, row.self[at]); },
-                     [](const ReportRow&) { return Tone::kFaint; }});
-  columns.push_back(
-      {"%", kLast, [=](const ReportRow& row) { return percent_cell(row.self[at].value, whole); }, tone});
-  if (writer.options().has_bars) {
-    columns.push_back({"", 1, [=](const ReportRow& row) { return bar_cell(share(row), has_utf8); },
-                       [](const ReportRow&) { return Tone::kBar; }});
-  }
-  columns.push_back(
-      {others[0], 3, [&report](const ReportRow& row) { return companion_cells(report, row.self)[0]; }});
-  columns.push_back(
-      {others[1], 2, [&report](const ReportRow& row) { return companion_cells(report, row.self)[1]; }});
-  return columns;
-}
-
-std::vector<Column<ReportRow>> cumulative_columns(const Report& report) {
-  const Metric metric = report.metric;
-  const size_t at = metric_index(metric);
-  const double whole = report.totals[at].value;
   return {
-      {metric_title(metric), kNever,
-       [&report, metric](const ReportRow& row) { return value_cell(report, metric, row.cumulative); }},
-      {"%", kNever, [=](const ReportRow& row) { return percent_cell(row.cumulative[at].value, whole); }},
-  };
-}
-
-std::vector<Column<EdgeRow>> edge_columns(const Report& report, const CallEdges& edges,
-                                          const TextWriter& writer) {
-  const Metric metric = report.metric;
-  const size_t at = metric_index(metric);
-  const double whole = report.totals[at].value;
-  const double of_it = edges.cumulative[at].value;
-  const auto others = companion_titles(metric);
-  return {
-      {metric_title(metric), kNever,
-       [&report, metric](const EdgeRow& row) { return value_cell(report, metric, row.values); }},
-      {writer.signs().plus_minus, 2,
-       [&report, at](const EdgeRow& row) { return plus_minus_cell(report, row.values[at]); }},
-      {"%", kNever, [=](const EdgeRow& row) { return percent_cell(row.values[at].value, whole); }},
-      {"of it", kLast, [=](const EdgeRow& row) { return percent_cell(row.values[at].value, of_it); }},
-      {others[0], 3, [&report](const EdgeRow& row) { return companion_cells(report, row.values)[0]; }},
-      {others[1], 1, [&report](const EdgeRow& row) { return companion_cells(report, row.values)[1]; }},
+      value_column<ReportRow>("name", [](const ReportRow& row) { return Json(row.name); }),
+      value_column<ReportRow>("file", [](const ReportRow& row) { return Json(row.file); }),
+      value_column<ReportRow>("line", [](const ReportRow& row) { return Json(row.line); }, {{"", "", true}}),
+      value_column<ReportRow>("module", [](const ReportRow& row) { return Json(row.module); }),
+      value_column<ReportRow>("through", note("through"),
+                              {{"_function", "/function"}, {"_module", "/module"}}),
+      value_column<ReportRow>("called_by", note("called_by"),
+                              {{"_function", "/function"}, {"_file", "/file"}, {"_line", "/line", true}}),
   };
 }
 
@@ -122,12 +171,83 @@ bool has_places(const Report& report) {
   return report.by == GroupBy::kFunction || report.by == GroupBy::kLine || report.by == GroupBy::kThread;
 }
 
+std::vector<Column<ReportRow>> report_columns(const Report& report, const TextOptions& options) {
+  std::vector<Column<ReportRow>> columns = name_columns();
+  columns.push_back(value_column<ReportRow>(
+      "self", [&report](const ReportRow& row) { return estimate_values(report, row.self); },
+      estimates_fields(report)));
+  columns.push_back(value_column<ReportRow>(
+      "cumulative", [&report](const ReportRow& row) { return estimate_values(report, row.cumulative); },
+      estimates_fields(report)));
+  const Signs& signs = TextWriter(options).signs();
+  for (const SumColumn& one : kSumColumns) {
+    if (one.shape == Shape::kBar && !options.has_bars) continue;
+    Column<ReportRow> column;
+    column.title = title_of(one, report.metric, signs);
+    column.left_out = one.left_out;
+    column.cell = [&report, &one, has_utf8 = options.has_utf8](const ReportRow& row) {
+      return cell_of(one, report, sums_of(one, row), has_utf8);
+    };
+    column.tone = [&report, &one](const ReportRow& row) { return tone_of(one, report, row); };
+    if (one.name != nullptr) {
+      column.name = one.name;
+      column.value = [&report, &one](const ReportRow& row) {
+        return value_of(one, report, sums_of(one, row));
+      };
+    }
+    columns.push_back(std::move(column));
+  }
+  return columns;
+}
+
+std::vector<Column<EdgeRow>> edge_columns(const Report& report, const CallEdges& edges,
+                                          const TextOptions& options) {
+  const Metric metric = report.metric;
+  const size_t at = metric_index(metric);
+  const double whole = report.totals[at].value;
+  const double of_it = edges.cumulative[at].value;
+  const auto others = companion_titles(metric);
+  return {
+      value_column<EdgeRow>("name", [](const EdgeRow& row) { return Json(row.group.name); }),
+      value_column<EdgeRow>("file", [](const EdgeRow& row) { return Json(row.group.file); }),
+      value_column<EdgeRow>("line", [](const EdgeRow& row) { return Json(row.group.line); }),
+      value_column<EdgeRow>("module", [](const EdgeRow& row) { return Json(row.group.module); }),
+      value_column<EdgeRow>("values",
+                            [&report](const EdgeRow& row) { return estimate_values(report, row.values); }),
+      text_column<EdgeRow>(
+          metric_title(metric), kStays,
+          [&report, metric](const EdgeRow& row) { return value_cell(report, metric, row.values); }),
+      text_column<EdgeRow>(
+          TextWriter(options).signs().plus_minus, 2,
+          [&report, at](const EdgeRow& row) { return plus_minus_cell(report, row.values[at]); }),
+      text_column<EdgeRow>("%", kStays,
+                           [=](const EdgeRow& row) { return percent_cell(row.values[at].value, whole); }),
+      text_column<EdgeRow>("of it", kLast,
+                           [=](const EdgeRow& row) { return percent_cell(row.values[at].value, of_it); }),
+      text_column<EdgeRow>(others[0], 3,
+                           [&report](const EdgeRow& row) { return companion_cells(report, row.values)[0]; }),
+      text_column<EdgeRow>(others[1], 1,
+                           [&report](const EdgeRow& row) { return companion_cells(report, row.values)[1]; }),
+  };
+}
+
+Json page_columns() {
+  Json columns = Json::array();
+  for (const SumColumn& column : kSumColumns) {
+    if (column.page_title == nullptr) continue;
+    columns.push_back({{"title", column.page_title},
+                       {"change_title", column.change_title},
+                       {"sums", column.sums == Sums::kSelf ? "self" : "total"},
+                       {"shape", page_name(column.shape)},
+                       {"of", page_name(column.of)},
+                       {"per", page_name(column.per)}});
+  }
+  return columns;
+}
+
 void write_rows(const Report& report, TextWriter* writer) {
   const bool has_files = std::any_of(report.rows.begin(), report.rows.end(),
                                      [](const ReportRow& row) { return !row.file.empty(); });
-  std::vector<Column<ReportRow>> columns = self_columns(report, *writer);
-  const size_t self = columns.size();
-  for (Column<ReportRow>& column : cumulative_columns(report)) columns.push_back(std::move(column));
   const auto fill = [&](const ReportRow* row, TextRow* line) {
     if (row == nullptr) {
       line->name_text = group_by_name(report.by);
@@ -140,7 +260,14 @@ void write_rows(const Report& report, TextWriter* writer) {
       line->place = printable(place_cell(row->name, row->file, row->line, row->module));
     }
   };
-  write_columns(columns, report.rows, {{"self", self}, {"cumulative", columns.size() - self}}, fill, writer);
+  const auto shown = [&](Sums sums) {
+    return static_cast<size_t>(
+        std::count_if(std::begin(kSumColumns), std::end(kSumColumns), [&](const SumColumn& column) {
+          return column.sums == sums && (column.shape != Shape::kBar || writer->options().has_bars);
+        }));
+  };
+  write_columns(report_columns(report, writer->options()), report.rows.begin(), report.rows.end(), fill,
+                writer, {{"self", shown(Sums::kSelf)}, {"cumulative", shown(Sums::kCumulative)}});
 }
 
 void write_edges(const Report& report, const CallEdges& edges, TextWriter* writer) {
@@ -156,7 +283,8 @@ void write_edges(const Report& report, const CallEdges& edges, TextWriter* write
       line->place = printable(place_cell(group.name, group.file, group.line, group.module));
     }
   };
-  write_columns(edge_columns(report, edges, *writer), edges.rows, {}, fill, writer);
+  write_columns(edge_columns(report, edges, writer->options()), edges.rows.begin(), edges.rows.end(), fill,
+                writer);
 }
 
 }  // namespace memprof::profile

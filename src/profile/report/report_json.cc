@@ -4,49 +4,22 @@
 #include <nlohmann/json.hpp>
 
 #include "profile/memory/resident_text.h"
+#include "profile/report/report_columns.h"
+#include "profile/report/report_values.h"
+#include "profile/text/markup/column_values.h"
 #include "profile/text/markup/json_text.h"
-#include "profile/text/markup/notes_json.h"
 
 namespace memprof::profile {
 namespace {
 
 using Json = nlohmann::ordered_json;
 
-Json estimates(const Report& report, const std::array<Estimate, kMetricCount>& values) {
-  Json all = Json::object();
-  for (const Metric metric : kMetrics) {
-    const size_t i = metric_index(metric);
-    if (metric_is_optional(metric) && !report.has_metric[i]) continue;
-    Json one = {{"value", nullptr}, {"low", nullptr}, {"high", nullptr}};
-    if (report.has_metric[i]) {
-      one["value"] = json_rounded(values[i].value);
-      if (report.has_intervals && values[i].has_interval) {
-        one["low"] = json_rounded(values[i].low);
-        one["high"] = json_rounded(values[i].high);
-      }
-    }
-    all[metric_name(metric)] = std::move(one);
-  }
+// A row of each, by the table's columns.
+template <typename Row>
+Json rows_json(const std::vector<Column<Row>>& columns, const std::vector<Row>& rows) {
+  Json all = Json::array();
+  for (const Row& row : rows) all.push_back(json_row(columns, row));
   return all;
-}
-
-Json estimate(const Report& report, const Estimate& one) {
-  const bool is_known = report.has_intervals && one.has_interval;
-  return {{"value", json_rounded(one.value)},
-          {"low", is_known ? Json(json_rounded(one.low)) : Json(nullptr)},
-          {"high", is_known ? Json(json_rounded(one.high)) : Json(nullptr)}};
-}
-
-Json sizes(const Report& report) {
-  Json rows = Json::array();
-  for (const SizeRow& row : report.sizes) {
-    rows.push_back({{"from_bytes", row.from_bytes},
-                    {"to_bytes", row.to_bytes},
-                    {"samples", row.samples},
-                    {"inuse_space", estimate(report, row.bytes)},
-                    {"inuse_objects", estimate(report, row.blocks)}});
-  }
-  return rows;
 }
 
 Json known(bool is_known, uint64_t number) {
@@ -115,8 +88,8 @@ Json tree(const Report& report, const CallTree& tree) {
     nodes.push_back({{"parent", node.parent == kNoParent ? Json(nullptr) : Json(node.parent)},
                      {"depth", node.depth},
                      {"frames", std::move(frames)},
-                     {"self", estimates(report, node.self)},
-                     {"cumulative", estimates(report, node.cumulative)},
+                     {"self", estimate_values(report, node.self)},
+                     {"cumulative", estimate_values(report, node.cumulative)},
                      {"hidden_children", node.hidden_children},
                      {"hidden_value", json_rounded(node.hidden_value)}});
   }
@@ -126,18 +99,12 @@ Json tree(const Report& report, const CallTree& tree) {
 }
 
 Json calls(const Report& report, const ReportCalls& calls) {
-  Json rows = Json::array();
-  for (const EdgeRow& row : calls.edges.rows) {
-    Json one = frame(row.group);
-    one["values"] = estimates(report, row.values);
-    rows.push_back(std::move(one));
-  }
   Json json = {{"function", calls.edges.function},
                {"matched", calls.edges.matched},
-               {"self", estimates(report, calls.edges.self)},
-               {"cumulative", estimates(report, calls.edges.cumulative)},
+               {"self", estimate_values(report, calls.edges.self)},
+               {"cumulative", estimate_values(report, calls.edges.cumulative)},
                {"recursive", calls.edges.has_recursion},
-               {"rows", std::move(rows)}};
+               {"rows", rows_json(edge_columns(report, calls.edges), calls.edges.rows)}};
   if (calls.tree) json["tree"] = tree(report, *calls.tree);
   return json;
 }
@@ -187,20 +154,13 @@ std::string report_json(const Report& report) {
     json["temporary_ns"] = report.temporary_ns;
     json["unknown_lifetime_bytes"] = json_rounded(report.unknown_lifetime_bytes);
   }
-  json["totals"] = estimates(report, report.totals);
-  json["rows"] = Json::array();
-  for (const ReportRow& row : report.rows) {
-    Json one = {{"name", row.name}, {"file", row.file}, {"line", row.line}, {"module", row.module}};
-    add_notes(row.notes, &one);
-    one["self"] = estimates(report, row.self);
-    one["cumulative"] = estimates(report, row.cumulative);
-    json["rows"].push_back(std::move(one));
-  }
-  if (report.has_sizes) json["sizes"] = sizes(report);
+  json["totals"] = estimate_values(report, report.totals);
+  json["rows"] = rows_json(report_columns(report), report.rows);
+  if (report.has_sizes) json["sizes"] = rows_json(size_columns(report), report.sizes);
   if (!report.heaps.empty()) {
     json["heaps"] = Json::array();
     for (const ReportHeap& heap : report.heaps) {
-      json["heaps"].push_back({{"name", heap.name}, {"values", estimates(report, heap.values)}});
+      json["heaps"].push_back({{"name", heap.name}, {"values", estimate_values(report, heap.values)}});
     }
   }
   json["stack_health"] = health(report);
@@ -209,7 +169,7 @@ std::string report_json(const Report& report) {
     json["focus"] = or_null(report.filter.focus);
     json["ignore"] = or_null(report.filter.ignore);
     json["process"] = or_null(report.filter.process);
-    json["selected"] = estimates(report, report.selected);
+    json["selected"] = estimate_values(report, report.selected);
   }
   if (!report.hidden.empty()) json["hide"] = report.hidden;
   if (!report.forwarders.empty()) json["forwarders"] = report.forwarders;

@@ -7,8 +7,8 @@
 #include <map>
 
 #include "profile/report/report_cells.h"
+#include "profile/report/report_values.h"
 #include "profile/text/bar.h"
-#include "profile/text/text_table.h"
 #include "profile/text/units.h"
 
 namespace memprof::profile {
@@ -53,30 +53,54 @@ std::vector<SizeRow> size_rows(const std::vector<const Stack*>& stacks) {
   return rows;
 }
 
-void write_sizes(const Report& report, TextWriter* writer) {
+std::vector<Column<SizeRow>> size_columns(const Report& report, const TextOptions& options) {
+  using Json = nlohmann::ordered_json;
   const double whole = report.selected[metric_index(Metric::kInuseSpace)].value;
-  const std::string sign = writer->signs().plus_minus;
-  TextRow titles;
-  titles.numbers = {"live", sign, "%", "", "blocks", sign, "samples"};
-  titles.name_text = "size of a block";
-  TextTable table(std::move(titles));
-  table.set_optional({6, 5, 1}, {2});
+  const std::string sign = TextWriter(options).signs().plus_minus;
   double largest = 0;
   for (const SizeRow& row : report.sizes) largest = std::max(largest, row.bytes.value);
-  for (const SizeRow& row : report.sizes) {
-    TextRow line;
-    line.numbers = {format_bytes(row.bytes.value),
-                    plus_minus_cell(report, row.bytes),
-                    percent_cell(row.bytes.value, whole),
-                    bar_cell(largest > 0 ? row.bytes.value / largest : 0, writer->options().has_utf8),
-                    format_count(row.blocks.value),
-                    plus_minus_cell(report, row.blocks),
-                    format_count(static_cast<double>(row.samples))};
-    line.tones = {Tone::kPlain, Tone::kFaint, Tone::kPlain, Tone::kBar};
-    line.name_text = class_text(row);
-    table.add(std::move(line));
-  }
-  table.write(writer);
+  return {
+      value_column<SizeRow>("from_bytes", [](const SizeRow& row) { return Json(row.from_bytes); }),
+      value_column<SizeRow>("to_bytes", [](const SizeRow& row) { return Json(row.to_bytes); }),
+      value_column<SizeRow>("samples", [](const SizeRow& row) { return Json(row.samples); }),
+      {"live",
+       kStays,
+       [](const SizeRow& row) { return format_bytes(row.bytes.value); },
+       {},
+       "inuse_space",
+       [&report](const SizeRow& row) { return estimate_value(report, row.bytes); },
+       estimate_fields()},
+      text_column<SizeRow>(
+          sign, 3, [&report](const SizeRow& row) { return plus_minus_cell(report, row.bytes); },
+          [](const SizeRow&) { return Tone::kFaint; }),
+      text_column<SizeRow>("%", kLast,
+                           [=](const SizeRow& row) { return percent_cell(row.bytes.value, whole); }),
+      text_column<SizeRow>(
+          "", kStays,
+          [largest, has_utf8 = options.has_utf8](const SizeRow& row) {
+            return bar_cell(largest > 0 ? row.bytes.value / largest : 0, has_utf8);
+          },
+          [](const SizeRow&) { return Tone::kBar; }),
+      {"blocks",
+       kStays,
+       [](const SizeRow& row) { return format_count(row.blocks.value); },
+       {},
+       "inuse_objects",
+       [&report](const SizeRow& row) { return estimate_value(report, row.blocks); },
+       estimate_fields()},
+      text_column<SizeRow>(sign, 2,
+                           [&report](const SizeRow& row) { return plus_minus_cell(report, row.blocks); }),
+      text_column<SizeRow>("samples", 1,
+                           [](const SizeRow& row) { return format_count(static_cast<double>(row.samples)); }),
+  };
+}
+
+void write_sizes(const Report& report, TextWriter* writer) {
+  const auto fill = [](const SizeRow* row, TextRow* line) {
+    line->name_text = row == nullptr ? "size of a block" : class_text(*row);
+  };
+  write_columns(size_columns(report, writer->options()), report.sizes.begin(), report.sizes.end(), fill,
+                writer);
 }
 
 }  // namespace memprof::profile

@@ -13,6 +13,7 @@
 
 #include "profile/model/estimate.h"
 #include "profile/model/model.h"
+#include "profile/text/columns.h"
 #include "profile/text/text_writer.h"
 
 namespace memprof::profile {
@@ -30,6 +31,9 @@ struct SizeRow {
 
 // Ascending; only those that have a sample.  Blocks of 0 bytes are in that of 1.
 std::vector<SizeRow> size_rows(const std::vector<const Stack*>& stacks);
+
+// The columns keep a reference to the report.
+std::vector<Column<SizeRow>> size_columns(const Report& report, const TextOptions& options = {});
 
 void write_sizes(const Report& report, TextWriter* writer);
 

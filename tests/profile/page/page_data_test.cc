@@ -6,6 +6,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "profile/report/report_columns.h"
 #include "tests/profile/report_fixture.h"
 
 namespace memprof::profile {
@@ -45,6 +46,7 @@ TEST(PageData, SaysWhatTheProfileIsOf) {
   EXPECT_EQ(facts["metrics"].size(), 6u) << "allocated, live, and what was freed soon: nothing";
   EXPECT_EQ(facts["temporary_ns"], 10'000'000);
   EXPECT_EQ(facts["metric"], "inuse_space");
+  EXPECT_EQ(facts["columns"], nlohmann::json(page_columns()));
   EXPECT_EQ(facts["has_intervals"], true);
   EXPECT_TRUE(facts["changes"].empty());
 }

@@ -82,5 +82,20 @@ TEST_F(ReportColumns, OfCallersSayWhatShareOfTheFunction) {
   EXPECT_THAT(at(20), ElementsAre("live", "%", "caller"));
 }
 
+// What a page shows: its script knows these words alone.
+TEST(PageColumns, AreThoseOfTheReportThatAPageCanCompute) {
+  const nlohmann::ordered_json columns = page_columns();
+  std::vector<std::string> titles;
+  for (const auto& column : columns) {
+    titles.push_back(column["title"]);
+    EXPECT_THAT(column["sums"], ::testing::AnyOf("self", "total"));
+    EXPECT_THAT(column["shape"], ::testing::AnyOf("number", "percent", "margin"));
+    EXPECT_THAT(column["of"], ::testing::AnyOf("metric", "bytes", "blocks"));
+    EXPECT_THAT(column["per"], ::testing::AnyOf("", "metric", "bytes", "blocks", "whole"));
+  }
+  EXPECT_THAT(titles, ElementsAre("self", "±", "%", "cumulative", "%"));
+  EXPECT_EQ(columns[0]["change_title"], "change");
+}
+
 }  // namespace
 }  // namespace memprof::profile

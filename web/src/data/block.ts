@@ -81,6 +81,19 @@ export interface SourceText {
   lines: Record<string, string>;
 }
 
+/** Of the table: made in src/profile/report/report_columns.cc. */
+export interface PageColumn {
+  title: string;
+  /** Over it in a difference. */
+  change_title: string;
+  sums: "self" | "total";
+  shape: "number" | "percent" | "margin";
+  of: ColumnTerm;
+  /** What it is divided by. */
+  per: ColumnTerm;
+}
+export type ColumnTerm = "" | "metric" | "bytes" | "blocks" | "whole";
+
 export interface Facts {
   version: number;
   title: string;
@@ -88,6 +101,7 @@ export interface Facts {
   sides: Side[];
   metrics: Metric[];
   metric: Metric;
+  columns: PageColumn[];
   has_intervals: boolean;
   unlisted_bytes: number;
   /** Blocks that were freed within it are temporary. */
@@ -150,7 +164,7 @@ export const LABEL_IS_AFTER = 2;
 export const FAMILIES = 8;
 /** What was allocated in a second: a block that is live has it behind the others. */
 export const RATE_FAMILY = FAMILIES;
-export const VERSION = 4;
+export const VERSION = 5;
 export const KIND_TOTALS = 0;
 export const KIND_PLAIN = 1;
 export const FIRST_KIND = 2;

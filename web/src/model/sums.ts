@@ -73,6 +73,9 @@ export interface Row {
   /** Of a look of a live page: how much more it holds itself than before, and allocates in a second. */
   growth?: number;
   rate?: number;
+  /** Of the metric's pair, bytes or blocks: only where a column needs them. */
+  pairSelf?: number;
+  pairTotal?: number;
 }
 
 /** Rows of what is below a node, and of the path to it. */
@@ -128,6 +131,14 @@ export function withGrowth(rows: Row[], growth: Row[], rates: Row[]): Row[] {
   for (const row of growth) if (row.self !== 0) rowOf(row.group).growth = row.self;
   for (const row of rates) if (row.self !== 0) rowOf(row.group).rate = row.self;
   return [...known.values()];
+}
+
+export function withPair(rows: Row[], pairs: Row[]): Row[] {
+  const known = new Map(pairs.map((row) => [row.group, row]));
+  return rows.map((row) => {
+    const pair = known.get(row.group);
+    return { ...row, pairSelf: pair?.self ?? 0, pairTotal: pair?.total ?? 0 };
+  });
 }
 
 /** What the stacks hold that have one of the groups on them, below a node. */

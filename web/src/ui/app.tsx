@@ -127,6 +127,7 @@ export function App(props: { block: Block; live?: LiveParts; bar?: ComponentChil
       <Table
         caption={caption}
         metric={state.metric}
+        columns={block.facts.columns}
         isDifference={isDifference}
         isLive={rows !== pictures.rows}
         rows={sorted}

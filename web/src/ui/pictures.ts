@@ -4,9 +4,10 @@ import { useMemo } from "preact/hooks";
 import type { Block } from "../data/block";
 import { isAfter } from "../data/change";
 import { valuesOf } from "../data/values";
+import { needsPair, pairOf } from "../model/columns";
 import { parseExpression, selectStacks } from "../model/select";
 import type { Places } from "../model/places";
-import { matchingGroups, type Row, rowsOf, sumUp, type Sums } from "../model/sums";
+import { matchingGroups, type Row, rowsOf, sumUp, type Sums, withPair } from "../model/sums";
 import { makeView, type View } from "../model/view";
 import type { State } from "./state";
 
@@ -83,7 +84,13 @@ export function usePictures(block: Block, state: State, places: Places): Picture
     [block, view, values, selected.result, ownPart, isListed],
   );
   const zoom = useMemo(() => Math.max(places.nodeOf(view, state.zoom), 0), [places, view, state.zoom]);
-  const rows = useMemo(() => rowsOfPart(rowsOf(view, sums, zoom), part), [view, sums, zoom, part]);
+  const rows = useMemo(() => {
+    const own = rowsOfPart(rowsOf(view, sums, zoom), part);
+    if (!needsPair(block.facts.columns, metric)) return own;
+    const isDifference = block.facts.sides.length > 1;
+    const pair = valuesOf(block, pairOf(metric), (stack) => isDifference && !isAfter(block, stack));
+    return withPair(own, rowsOf(view, sumUp(block, view, pair, selected.result, ownPart, isListed), zoom));
+  }, [view, sums, zoom, part]);
   const searched = useMemo(
     () => attempt(() => (search === "" ? null : matchingGroups(view, parseExpression(search))), null),
     [view, search],

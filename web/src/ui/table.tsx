@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The table: a row for each function (or file, module ...). It is the accessible form of the graph.
 import { useEffect, useMemo, useState } from "preact/hooks";
-import type { Metric } from "../data/block";
+import type { Metric, PageColumn } from "../data/block";
 import { isBytes } from "../data/values";
+import { termsOf, unitOf } from "../model/columns";
 import type { Group } from "../model/grouping";
 import type { Row } from "../model/sums";
 import { MARGIN_HINT, type Margins } from "./margins";
@@ -15,6 +16,8 @@ const FIRST_SEEN = 24; // rows, more than a screen has: they are drawn with the 
 export interface TableProps {
   caption: string;
   metric: Metric;
+  /** Beside these the page has some of its own: what there was before, growth, rates, names. */
+  columns: PageColumn[];
   isDifference: boolean;
   /** Whether rows have growth and rates. */
   isLive: boolean;
@@ -88,22 +91,40 @@ function Growth({ metric, row }: { metric: Metric; row: Row }) {
   );
 }
 
+/** The page's own columns stand between those of self and those of total. */
+function sidesOf(columns: PageColumn[]): [PageColumn[], PageColumn[]] {
+  return [columns.filter((column) => column.sums === "self"), columns.filter((column) => column.sums === "total")];
+}
+
+/** Rows can be ordered by it. */
+function isSum(column: PageColumn): boolean {
+  return column.shape === "number" && column.of === "metric" && column.per === "";
+}
+
+function Cell(props: TableProps & { row: Row; column: PageColumn }) {
+  const { row, metric, column, isDifference } = props;
+  if (column.shape === "margin") return <td class="number small">{props.marginOf(row)?.text ?? ""}</td>;
+  const { of, per } = termsOf(column, row, metric, props.whole);
+  const isEmpty = (column.sums === "self" && of === 0) || per === 0;
+  if (column.shape === "percent") return <td class="number">{isEmpty ? "" : percentText(of, per)}</td>;
+  const text = isDifference && column.per === "" ? signedText : metricText;
+  const tone = !isDifference || column.sums !== "self" || !isSum(column) ? "" : of > 0 ? " grown" : of < 0 ? " shrunk" : "";
+  return <td class={`number${tone}`}>{isEmpty ? "" : text(unitOf(column, metric), of / per)}</td>;
+}
+
 function OneRow(props: TableProps & { row: Row }) {
-  const { row, metric, whole, isDifference } = props;
+  const { row, metric, isDifference } = props;
   const group = props.groups[row.group];
   const margin = props.marginOf(row);
-  const text = isDifference ? signedText : metricText;
+  const [ofSelf, ofTotal] = sidesOf(props.columns);
+  const cell = (column: PageColumn, i: number) => <Cell key={i} {...props} column={column} />;
   const classes = [row.group === props.chosen ? "chosen" : "", props.isMarked(row.group) ? "marked" : ""];
-  const tone = !isDifference ? "" : row.self > 0 ? " grown" : row.self < 0 ? " shrunk" : "";
   return (
     <tr class={classes.join(" ").trim() || undefined}>
-      <td class={`number${tone}`}>{row.self === 0 ? "" : text(metric, row.self)}</td>
-      <td class="number small">{margin === null ? "" : margin.text}</td>
-      <td class="number">{row.self === 0 ? "" : percentText(row.self, whole)}</td>
+      {ofSelf.map(cell)}
       {isDifference && <td class="number">{metricText(metric, row.selfBefore)}</td>}
       {props.isLive && <Growth metric={metric} row={row} />}
-      <td class="number">{text(metric, row.total)}</td>
-      <td class="number">{percentText(row.total, whole)}</td>
+      {ofTotal.map(cell)}
       <th scope="row" class="name">
         <button
           type="button"
@@ -145,20 +166,30 @@ function rowsFrom(props: TableProps, first: number, end: number) {
 }
 
 /** Widths that do not depend on what is in the rows: else each row that is new is measured with all the others. */
-function Columns({ isDifference, isLive }: TableProps) {
+function Columns({ columns, isDifference, isLive }: TableProps) {
+  const [ofSelf, ofTotal] = sidesOf(columns);
+  const one = (column: PageColumn, i: number) => <col key={i} class={column.shape === "number" ? "value" : column.shape} />;
   return (
     <colgroup>
-      <col class="value" />
-      <col class="margin" />
-      <col class="percent" />
+      {ofSelf.map(one)}
       {isDifference && <col class="value" />}
       {isLive && <col class="value" />}
       {isLive && <col class="value" />}
-      <col class="value" />
-      <col class="percent" />
+      {ofTotal.map(one)}
       <col />
       <col class="button" />
     </colgroup>
+  );
+}
+
+function ColumnHead(props: TableProps & { column: PageColumn }) {
+  const { column, isDifference } = props;
+  const title = isDifference ? column.change_title : column.title;
+  if (isSum(column)) return <Head {...props} by={column.sums} title={title} number />;
+  return (
+    <th scope="col" class="number" title={column.shape === "margin" ? MARGIN_HINT : undefined}>
+      {title}
+    </th>
   );
 }
 
@@ -167,6 +198,8 @@ export function Table(props: TableProps) {
   const seen = useMemo(() => rowsFrom(props, 0, Math.min(FIRST_SEEN, props.shown)), [props]);
   const others = useMemo(() => rowsFrom(late, FIRST_SEEN, late.shown), [late]);
   const rest = props.rows.slice(props.shown);
+  const [ofSelf, ofTotal] = sidesOf(props.columns);
+  const head = (column: PageColumn, i: number) => <ColumnHead key={i} {...props} column={column} />;
   const restSum = rest.reduce((sum, row) => sum + row.self, 0);
   return (
     <div class="table">
@@ -175,13 +208,7 @@ export function Table(props: TableProps) {
         <Columns {...props} />
         <thead>
           <tr>
-            <Head {...props} by="self" title={props.isDifference ? "change" : "self"} number />
-            <th scope="col" class="number" title={MARGIN_HINT}>
-              ±
-            </th>
-            <th scope="col" class="number">
-              %
-            </th>
+            {ofSelf.map(head)}
             {props.isDifference && (
               <th scope="col" class="number">
                 before
@@ -189,10 +216,7 @@ export function Table(props: TableProps) {
             )}
             {props.isLive && <Head {...props} by="growth" title="growth" number />}
             {props.isLive && <Head {...props} by="rate" title="allocates" number />}
-            <Head {...props} by="total" title={props.isDifference ? "with callees" : "cumulative"} number />
-            <th scope="col" class="number">
-              %
-            </th>
+            {ofTotal.map(head)}
             <Head {...props} by="name" title="name" />
             <th scope="col">
               <span class="for-readers">Callers and callees</span>
