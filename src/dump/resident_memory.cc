@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <atomic>
 
-#include "core/counts/allocator_counts.h"
 #include "core/counts/counted_heap.h"
 #include "core/engine/ending.h"
 #include "core/engine/profiler.h"
@@ -140,7 +139,6 @@ void measure_mappings(Looking* looking, Snapshot* s) {
 }
 
 void keep_at_end() {
-  counts::ask_at_end({__builtin_frame_address(0)});
   Snapshot* snapshot = nullptr;
   if (!platform::is_sandboxed() && take_snapshot(&snapshot, Snapshot::Content::kRecords) == MEMPROF_OK &&
       read_resident_memory(snapshot, 0) == MEMPROF_OK) {

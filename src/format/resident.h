@@ -18,12 +18,12 @@ namespace memprof {
 
 // What a mapping is for.
 enum class MappingKind : uint8_t {
-  kHeap,       // an allocator's: the break, arenas of glibc, mappings that hold sampled blocks
-  kFiles,      // of files, with their static data
-  kShared,     // shared memory: /dev/shm, memfd, System V, shared anonymous
-  kStacks,     // of threads
-  kCode,       // anonymous and executable: code made at run time
-  kRuntime,    // anonymous, in a process with a runtime that has a heap of its own (ResidentRuntime); of kBoehm its heap
+  kHeap,    // an allocator's: the break, arenas of glibc, mappings that hold sampled blocks
+  kFiles,   // of files, with their static data
+  kShared,  // shared memory: /dev/shm, memfd, System V, shared anonymous
+  kStacks,  // of threads
+  kCode,    // anonymous and executable: code made at run time
+  kRuntime,  // anonymous, in a process with a runtime that has a heap of its own (ResidentRuntime); of kBoehm its heap
   kMemprof,    // memprof's tables and filter
   kAnonymous,  // anonymous, of unknown origin
 };

@@ -217,26 +217,6 @@ void ask_when_due(Source* source, uint64_t now_ns, const platform::Entry& entry)
   source->due_ns.store(due_ns, std::memory_order_release);
 }
 
-void ask_at_end(const platform::Entry& entry) {
-  Source* const source = &g_malloc;
-  uint64_t due_ns = source->due_ns.load(std::memory_order_relaxed);
-  ArenaHeader* const header = g_header.load(std::memory_order_acquire);
-  if (due_ns == 0 || due_ns == UINT64_MAX || header == nullptr || !g_is_on.load(std::memory_order_relaxed) ||
-      platform::is_sandboxed() || platform::is_on_signal_stack() ||
-      !source->due_ns.compare_exchange_strong(due_ns, UINT64_MAX, std::memory_order_acquire)) {
-    return;
-  }
-  // It has a cost from its first answer on.
-  if (source->cost_ns != 0 && !platform::may_be_called_by(entry, source->code)) {
-    const MuteScope mute;
-    CountedAllocator& place = header->counted.allocators[source->place - 1];
-    if (ask(source->interface, source->function, &place)) {
-      place.time_ns.store(platform::monotonic_ns(), std::memory_order_relaxed);
-    }
-  }
-  source->due_ns.store(due_ns, std::memory_order_release);
-}
-
 void configure(bool is_on) {
   g_is_on.store(is_on, std::memory_order_relaxed);
 }

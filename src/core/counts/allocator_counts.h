@@ -11,8 +11,6 @@
 //   about the memory that it has.  Asking takes a kShare-th of a thread's time at most, and kMaxCreditNs once.
 //   A small process that is young is spared the first question, which is the dearest.
 //   On a signal stack no allocator is asked: the handler may have interrupted it.
-//   When the end of the process begins it is asked once more, under the same conditions: no sample tells of the last
-//   small blocks that are freed.
 //
 // Threads: any; one at a time asks an allocator, the others go on.
 // Signals: on a stack of the program a handler asks, as malloc itself: it may not allocate there.
@@ -68,10 +66,6 @@ inline void look(uint64_t now_ns, const platform::Entry& entry) {
     ask_when_due(&g_malloc, now_ns, entry);
   }
 }
-
-// The end of the process has begun, on the calling thread, and `entry` is a frame of ours in it: much may have been freed
-// since the last sample.  Only malloc's allocator, and only where it has answered before.
-void ask_at_end(const platform::Entry& entry);
 
 // Before there are tables; `is_on` false: no allocator is asked.
 void configure(bool is_on);

@@ -117,37 +117,6 @@ TEST_F(AllocatorCountsTest, WithoutStatisticsThereIsNoAnswer) {
   EXPECT_EQ(0u, answer.state.load());
 }
 
-// What was freed since the last sample was in no event.
-TEST_F(AllocatorCountsTest, AskedOnceMoreWhenTheEndBegins) {
-  const platform::Entry entry{__builtin_frame_address(0)};
-  ask_at_end(entry);
-  EXPECT_EQ(0, g_asked) << "it never answered before";
-  g_malloc.interface = Interface::kMallctl;
-  g_malloc.function = address_of(fake_mallctl);
-  g_malloc.code = {[](const void*, uint64_t) { return g_calls_itself; }, nullptr};
-  g_malloc.place = 1;
-  g_malloc.cost_ns = 1000;
-  g_malloc.due_ns = 5;
-  g_calls_itself = true;
-  ask_at_end(entry);
-  EXPECT_EQ(0, g_asked) << "its own code is on the stack";
-  g_calls_itself = false;
-  answers_["stats.allocated"] = 1'000;
-  ask_at_end(entry);
-  EXPECT_EQ(1, g_asked);
-  EXPECT_EQ(500u, counted().used_bytes);
-  EXPECT_NE(0u, counted().time_ns);
-  EXPECT_EQ(5u, g_malloc.due_ns.load());
-  g_malloc.due_ns = UINT64_MAX;  // a thread asks just now
-  ask_at_end(entry);
-  EXPECT_EQ(1, g_asked);
-  g_malloc.interface = Interface::kNone;
-  g_malloc.function = nullptr;
-  g_malloc.code = {};
-  g_malloc.place = 0;
-  g_malloc.cost_ns = 0;
-}
-
 TEST_F(AllocatorCountsTest, AskedWhenItIsDue) {
   FakeSource source;
   ask_at(&source, 1'000);
