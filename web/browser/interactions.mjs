@@ -144,7 +144,8 @@ async function pythonPage({ open, violations, picture, check }) {
   await page.locator("thead button", { hasText: "name" }).click();
   await settled(page); // rows below the screen come in the picture after
   const sorted = await rowNames(page);
-  check("by name, all rows", sorted.length > 40 && JSON.stringify(sorted) === JSON.stringify(sorted.slice().sort()));
+  const before = sorted.findIndex((name, i) => i > 0 && name < sorted[i - 1]);
+  check("by name, all rows", sorted.length > 40 && before < 0, before < 0 ? sorted.length : sorted.slice(before - 1, before + 1).join(" before "));
   check("who sorts is told", (await page.$$eval("th[aria-sort=ascending]", (all) => all.length)) === 1);
   check("no errors", errors.length === 0, errors.join("; "));
   await close();

@@ -20,6 +20,9 @@ store = Store()
 for i in range(%d):
     store.add(i, json.dumps({"id": i, "price": i * 1.5, "name": "x" * (i %% 90)}))
 documents = [xml.dom.minidom.parseString("<a>" + "<b c='1'>t</b>" * 200 + "</a>") for _ in range(%d)]
+# More rows than a screen has.
+exec("".join(f"def part_{i}(): return [bytearray(100_000)] + [bytearray(100_000)] + [bytearray(100_000)]\\n" for i in range(60)))
+parts = [globals()[f"part_{i}"]() for i in range(60)]
 """
 THREADS = """\
 import threading
