@@ -6,7 +6,7 @@
 namespace memprof::resident {
 namespace {
 
-constexpr uint64_t kWord = sizeof(uint64_t);
+constexpr uint64_t kListWord = sizeof(uint64_t);
 constexpr uint64_t kMaxSections = 8192;  // the most that any version has room for
 constexpr uint64_t kMinHeapBytes = 65536;
 // Each is a read. Most words of the collector's data are 0, or point to one and the same table.
@@ -58,7 +58,7 @@ class Finder {
 
 BoehmHeap find_boehm_heap(const MemorySource& source, MappingList& mappings, uint64_t start, uint64_t limit,
                           void* room, size_t room_bytes) {
-  const uint64_t size = std::min<uint64_t>(limit - start, room_bytes) / kWord * kWord;
+  const uint64_t size = std::min<uint64_t>(limit - start, room_bytes) / kListWord * kListWord;
   if (start >= limit || !source.read(source.context, start, room, size)) {
     return {};
   }
@@ -66,19 +66,19 @@ BoehmHeap find_boehm_heap(const MemorySource& source, MappingList& mappings, uin
   Finder finder(source, mappings);
   uint64_t before = 0;
   uint64_t lists = 0;
-  for (uint64_t i = 0; i < size / kWord && lists < kMaxLists; ++i) {
+  for (uint64_t i = 0; i < size / kListWord && lists < kMaxLists; ++i) {
     const uint64_t word = words[i];
     if (word == 0 || word == before) {
       continue;
     }
     before = word;
-    const bool may_point = word % kWord == 0 && finder.is_anonymous(word);
+    const bool may_point = word % kListWord == 0 && finder.is_anonymous(word);
     if (may_point) {
       finder.try_list(word, words, i);
     }
     const bool may_begin = word % source.page_bytes == 0 && finder.is_anonymous(word);
     if (may_begin) {
-      finder.try_list(start + i * kWord, words, i);
+      finder.try_list(start + i * kListWord, words, i);
     }
     lists += may_point || may_begin ? 1 : 0;
     if ((may_point || may_begin) && lists % kLooksBetweenClocks == 0 && !source.may_go_on()) {

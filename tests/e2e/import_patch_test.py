@@ -112,7 +112,7 @@ class Estimates(Patched):
         self.compared += 1
 
     def check_every_site(self, patched, preloaded, rate, metrics=("alloc_space", "inuse_space")):
-        tables = [{(row["name"], row["file"]): row for row in self.report(path, "-n", "100000", "--no-debuginfod")["rows"]}
+        tables = [{(row["name"], row["file"]): row for row in self.report(path, "-n", "100000", "--no-debuginfod", "--imports")["rows"]}
                   for path in (patched, preloaded)]
         for site in sorted(tables[0].keys() | tables[1].keys()):
             for metric in metrics:
