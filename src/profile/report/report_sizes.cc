@@ -14,6 +14,8 @@
 namespace memprof::profile {
 namespace {
 
+using Json = nlohmann::ordered_json;
+
 struct SizeSum {
   Accumulator sum;
   uint64_t samples = 0;
@@ -54,7 +56,6 @@ std::vector<SizeRow> size_rows(const std::vector<const Stack*>& stacks) {
 }
 
 std::vector<Column<SizeRow>> size_columns(const Report& report, const TextOptions& options) {
-  using Json = nlohmann::ordered_json;
   const double whole = report.selected[metric_index(Metric::kInuseSpace)].value;
   const std::string sign = TextWriter(options).signs().plus_minus;
   double largest = 0;
