@@ -8,6 +8,7 @@
 
 #include "profile/report/output/report_header.h"
 #include "profile/report/report_cells.h"
+#include "profile/text/markup/json_text.h"
 #include "profile/text/markup/notes_json.h"
 #include "profile/text/text_table.h"
 #include "profile/text/units.h"
@@ -136,7 +137,7 @@ std::string churn_json(const Churn& churn, const Report& report) {
     json["rows"].push_back(std::move(one));
   }
   // Names come from files and need not be UTF-8.
-  return json.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
+  return json_to_text(json, 1) + "\n";
 }
 
 }  // namespace memprof::profile

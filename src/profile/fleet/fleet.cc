@@ -11,6 +11,7 @@
 #include "profile/model/metric.h"
 #include "profile/significance/benjamini_hochberg.h"
 #include "profile/significance/spread_test.h"
+#include "profile/text/markup/json_text.h"
 
 namespace memprof::profile {
 namespace {
@@ -75,7 +76,7 @@ std::optional<std::map<std::string, std::string>> shipped_labels(const Profile& 
   for (const std::string& comment : profile.comments) {
     if (comment.compare(0, kBegin.size(), kBegin) != 0) continue;
     try {
-      return nlohmann::json::parse(comment.substr(kBegin.size())).get<std::map<std::string, std::string>>();
+      return json_from_text(comment.substr(kBegin.size())).get<std::map<std::string, std::string>>();
     } catch (const nlohmann::json::exception&) {
       return std::nullopt;
     }

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "profile/text/markup/json_text.h"
 #include "profile/text/text_writer.h"
 #include "profile/text/units.h"
 
@@ -103,7 +104,7 @@ std::string fleet_json(const FleetResult& result) {
                                {"high", difference + row.half_width_bytes},
                                {"p", row.p_value}});
   }
-  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  return json_to_text(json, 2) + "\n";
 }
 
 }  // namespace memprof::profile

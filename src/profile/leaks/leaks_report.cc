@@ -9,6 +9,7 @@
 
 #include "profile/report/report_cells.h"
 #include "profile/text/filter_text.h"
+#include "profile/text/markup/json_text.h"
 #include "profile/text/markup/notes_json.h"
 #include "profile/text/text_table.h"
 #include "profile/text/units.h"
@@ -351,7 +352,7 @@ std::string leaks_json(const Leaks& leaks, const Report& report, const LeakRows&
   }
   json["js_heap"] = heap_json(leaks.heap, rows.max);
   // Names come from files and need not be UTF-8.
-  return json.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
+  return json_to_text(json, 1) + "\n";
 }
 
 }  // namespace memprof::profile

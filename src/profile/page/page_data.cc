@@ -12,6 +12,7 @@
 #include "profile/page/page_tables.h"
 #include "profile/page/page_tree.h"
 #include "profile/report/report_columns.h"
+#include "profile/text/markup/json_text.h"
 
 namespace memprof::profile {
 namespace {
@@ -30,7 +31,7 @@ class Writer {
 
   std::string finish(const Json& facts) {
     ByteWriter out;
-    out.text(page_json(facts));
+    out.text(json_to_text(facts));
     tables_.write_names({}, &out);
     write_tree(&out);
     tables_.write_kinds({}, &out);
@@ -95,10 +96,6 @@ bool has_in_page(const Profile& profile, Metric metric) {
 }
 
 }  // namespace
-
-std::string page_json(const nlohmann::ordered_json& value) {
-  return value.dump(-1, ' ', false, Json::error_handler_t::replace);
-}
 
 nlohmann::ordered_json page_facts(const std::vector<const Profile*>& sides, const PageSubject& subject) {
   const Profile& last = *sides.back();

@@ -32,8 +32,6 @@ inline constexpr int kPageDataVersion = 5;
 
 // What stands before the tables: docs/page-data.md.
 nlohmann::ordered_json page_facts(const std::vector<const Profile*>& sides, const PageSubject& subject);
-// As text; what is no UTF-8 in it is replaced.
-std::string page_json(const nlohmann::ordered_json& value);
 
 // `sides`: one profile; or, of a difference, the one before and the one after.  The result is not compressed.
 std::string write_page_data(const std::vector<const Profile*>& sides, const PageSubject& subject);

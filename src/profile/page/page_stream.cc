@@ -2,6 +2,7 @@
 #include "profile/page/page_stream.h"
 
 #include "profile/page/page_data.h"
+#include "profile/text/markup/json_text.h"
 
 namespace memprof::profile {
 PageStream::HeldRow& PageStream::row_at(uint32_t node, uint32_t label) {
@@ -16,7 +17,7 @@ PageStream::HeldRow& PageStream::row_at(uint32_t node, uint32_t label) {
 
 uint64_t PageStream::add(const Profile& profile, const nlohmann::ordered_json& facts) {
   ++looks_;
-  facts_ = page_json(facts);
+  facts_ = json_to_text(facts);
   ProfileFrames frames(profile, &tables_.frames());
   // Stacks that differ in what a page does not show are one.
   std::map<size_t, PageRow> sums;

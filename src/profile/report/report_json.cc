@@ -178,7 +178,7 @@ std::string report_json(const Report& report) {
     json[one.edges.direction == Direction::kCallers ? "callers" : "callees"] = calls(report, one);
   }
   // Names come from files and need not be UTF-8.
-  return json.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
+  return json_to_text(json, 1) + "\n";
 }
 
 }  // namespace memprof::profile

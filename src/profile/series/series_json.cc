@@ -12,10 +12,6 @@ namespace {
 using Json = nlohmann::ordered_json;
 constexpr int kVersion = 1;
 
-std::string text_of(const Json& json, int indent) {
-  return json.dump(indent, ' ', false, Json::error_handler_t::replace);
-}
-
 Json facts_of(const Series& series) {
   return {
       {"series", kVersion}, {"program", series.program}, {"pid", series.pid}, {"every_ns", series.every_ns}};
@@ -48,7 +44,7 @@ Json figures_json(const SeriesLook& look) {
 }
 
 // What is not as we write it throws Json::exception.
-Estimate estimate_from(const Json& json) {
+Estimate estimate_from(const nlohmann::json& json) {
   Estimate estimate;
   estimate.value = json.at("value").get<double>();
   estimate.low = estimate.high = estimate.value;
@@ -60,7 +56,7 @@ Estimate estimate_from(const Json& json) {
   return estimate;
 }
 
-void read_look(const Json& json, SeriesLook* look) {
+void read_look(const nlohmann::json& json, SeriesLook* look) {
   look->time_unix_ns = json.at("time_unix_ns").get<uint64_t>();
   look->processes = json.at("processes").get<uint64_t>();
   for (const auto& [name, estimate] : json.at("totals").items()) {
@@ -68,7 +64,7 @@ void read_look(const Json& json, SeriesLook* look) {
     if (const auto metric = metric_from_file(name)) look->totals[*metric] = estimate_from(estimate);
   }
   look->system = json.at("system").get<SystemFigures>();
-  for (const Json& site : json.at("sites")) {
+  for (const nlohmann::json& site : json.at("sites")) {
     look->sites.push_back({site.at("function").get<std::string>(), site.at("file").get<std::string>(),
                            site.at("module").get<std::string>(), site.at("line").get<int64_t>(),
                            site.at("inuse_space").get<double>()});
@@ -78,16 +74,16 @@ void read_look(const Json& json, SeriesLook* look) {
 }  // namespace
 
 std::string series_facts_json(const Series& series) {
-  return text_of(facts_of(series), -1);
+  return json_to_text(facts_of(series));
 }
 
 std::string series_look_json(const SeriesLook& look) {
-  return text_of(figures_json(look), -1);
+  return json_to_text(figures_json(look));
 }
 
 bool parse_series_facts(const std::string& text, Series* series) {
   try {
-    const Json json = Json::parse(text);
+    const nlohmann::json json = json_from_text(text);
     if (json.at("series").get<int>() != kVersion) return false;
     series->program = json.at("program").get<std::string>();
     series->pid = json.at("pid").get<uint64_t>();
@@ -100,7 +96,7 @@ bool parse_series_facts(const std::string& text, Series* series) {
 
 bool parse_series_look(const std::string& text, SeriesLook* look) {
   try {
-    read_look(Json::parse(text), look);
+    read_look(json_from_text(text), look);
     return true;
   } catch (const Json::exception&) {
     return false;
@@ -112,7 +108,7 @@ std::string series_json(const Series& series) {
   json["cut_bytes"] = series.cut_bytes;
   json["looks"] = Json::array();
   for (const SeriesLook& look : series.looks) json["looks"].push_back(figures_json(look));
-  return text_of(json, 2) + "\n";
+  return json_to_text(json, 2) + "\n";
 }
 
 }  // namespace memprof::profile

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "profile/lifetimes/temporary.h"
+#include "profile/text/markup/json_text.h"
 #include "tests/profile/report_fixture.h"
 
 namespace memprof::profile {
@@ -63,7 +64,7 @@ TEST(ChurnReport, SaysWhatALineOfPythonAllocatesThroughAndForWhom) {
   const Churn churn = find_churn(b.profile());
   EXPECT_THAT(churn_text(churn, report),
               HasSubstr("numeric.py:12  for prices (app.py:4) through array_empty"));
-  const auto row = nlohmann::json::parse(churn_json(churn, report))["rows"][0];
+  const auto row = json_from_text(churn_json(churn, report))["rows"][0];
   EXPECT_EQ(row["through"]["function"], "array_empty");
   EXPECT_EQ(row["called_by"]["line"], 4);
 }
@@ -73,13 +74,13 @@ TEST(ChurnReport, SaysWhereThereIsNothing) {
   const Report report = header_of(fill(b), 1000);
   EXPECT_THAT(churn_text(find_churn(b.profile()), report),
               HasSubstr("Nothing was freed within 1 us; --younger TIME"));
-  EXPECT_TRUE(nlohmann::json::parse(churn_json(find_churn(b.profile()), report))["rows"].empty());
+  EXPECT_TRUE(json_from_text(churn_json(find_churn(b.profile()), report))["rows"].empty());
 }
 
 TEST(ChurnReport, JsonHasTheDocumentedFields) {
   Builder b;
   const Report report = header_of(fill(b), 10000000);
-  const auto json = nlohmann::json::parse(churn_json(find_churn(b.profile()), report));
+  const auto json = json_from_text(churn_json(find_churn(b.profile()), report));
   EXPECT_EQ(json["younger_ns"], 10000000);
   EXPECT_EQ(json["totals"]["temporary_objects"]["value"], 1002);
   const auto& row = json["rows"][1];

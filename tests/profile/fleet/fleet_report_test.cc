@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "profile/fleet/fleet_report.h"
+#include "profile/text/markup/json_text.h"
 
 #include <gtest/gtest.h>
 
@@ -35,7 +36,7 @@ TEST(FleetReport, TextNamesWhatStandsOut) {
 }
 
 TEST(FleetReport, JSONHasAllOfIt) {
-  const auto json = nlohmann::json::parse(fleet_json(result_with(3)));
+  const auto json = json_from_text(fleet_json(result_with(3)));
   EXPECT_EQ(json.at("looks"), 3);
   EXPECT_EQ(json.at("outliers").size(), 3U);
   EXPECT_EQ(json.at("changes").at(0).at("low"), 80);

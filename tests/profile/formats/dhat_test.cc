@@ -7,6 +7,7 @@
 #include <set>
 
 #include "profile/model/estimate.h"
+#include "profile/text/markup/json_text.h"
 #include "tests/profile/sample_profile.h"
 
 namespace memprof::profile {
@@ -16,7 +17,7 @@ using DhatJson = nlohmann::json;
 
 // What dh_view.js asks for, and what its sums must be.
 DhatJson checked_dhat(const std::string& text) {
-  DhatJson file = DhatJson::parse(text);
+  DhatJson file = json_from_text(text);
   EXPECT_EQ(file.at("dhatFileVersion"), 2);
   EXPECT_EQ(file.at("bklt"), true);
   EXPECT_EQ(file.at("bkacc"), false);

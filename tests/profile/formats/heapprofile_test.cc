@@ -8,6 +8,7 @@
 #include <set>
 
 #include "profile/model/estimate.h"
+#include "profile/text/markup/json_text.h"
 #include "tests/profile/report_fixture.h"
 #include "tests/profile/sample_profile.h"
 
@@ -42,7 +43,7 @@ int64_t check_node(const HeapJson& node, std::map<uint64_t, int64_t>* sizes) {
 }
 
 HeapJson checked_heap(const std::string& text) {
-  HeapJson file = HeapJson::parse(text);
+  HeapJson file = json_from_text(text);
   std::map<uint64_t, int64_t> sizes;
   const int64_t total = check_node(file.at("head"), &sizes);
   int64_t of_samples = 0;

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "profile/model/metric.h"
+#include "profile/text/markup/json_text.h"
 #include "tests/profile/sample_profile.h"
 
 namespace memprof::profile {
@@ -15,7 +16,7 @@ namespace {
 using ExportJson = nlohmann::json;
 
 TEST(JsonExport, has_what_the_document_says) {
-  const ExportJson json = ExportJson::parse(write_json(named_profile()));
+  const ExportJson json = json_from_text(write_json(named_profile()));
   EXPECT_EQ(json.at("format"), "memprof-profile");
   EXPECT_EQ(json.at("version"), 1);
   EXPECT_EQ(json.at("program"), "server");
@@ -79,16 +80,16 @@ TEST(JsonExport, facts_stand_where_they_always_stood) {
 
 TEST(JsonExport, rates_are_there_where_there_was_more_than_one) {
   Profile profile = named_profile();
-  EXPECT_EQ(ExportJson::parse(write_json(profile)).count("rates"), 0u);
+  EXPECT_EQ(json_from_text(write_json(profile)).count("rates"), 0u);
   profile.rates = {{4096, 100, 7}, {8192, 50, 3}};
-  const ExportJson json = ExportJson::parse(write_json(profile));
-  EXPECT_EQ(json.at("rates"), ExportJson::parse(R"([{"rate_bytes":4096,"weight_bytes":100,"time_ns":7},
+  const ExportJson json = json_from_text(write_json(profile));
+  EXPECT_EQ(json.at("rates"), json_from_text(R"([{"rate_bytes":4096,"weight_bytes":100,"time_ns":7},
                                                     {"rate_bytes":8192,"weight_bytes":50,"time_ns":3}])"));
 }
 
 TEST(JsonExport, totals_are_the_sum_and_intervals_hold_the_value) {
   const Profile profile = named_profile();
-  const ExportJson json = ExportJson::parse(write_json(profile));
+  const ExportJson json = json_from_text(write_json(profile));
   for (const Metric metric : kMetrics) {
     if (!profile.has_metric[metric_index(metric)]) {
       EXPECT_FALSE(json.at("totals").contains(metric_name(metric)));
@@ -110,7 +111,7 @@ TEST(JsonExport, without_statistics_there_is_no_interval) {
   profile.has_metric = {false, false, true, true};
   profile.stacks[1] = Stack();
   profile.stacks[1].values = {0, 0, 3, 300};
-  const ExportJson json = ExportJson::parse(write_json(profile));
+  const ExportJson json = json_from_text(write_json(profile));
   EXPECT_EQ(json.at("stacks")[1].at("metrics"),
             ExportJson({{"inuse_objects", {{"value", 3.0}, {"low", nullptr}, {"high", nullptr}}},
                         {"inuse_space", {{"value", 300.0}, {"low", nullptr}, {"high", nullptr}}}}));
@@ -118,13 +119,13 @@ TEST(JsonExport, without_statistics_there_is_no_interval) {
   // A total knows its own where such a stack is a hundredth of it at most.
   EXPECT_NE(json.at("totals").at("inuse_space").at("low"), nullptr);
   profile.stacks[1].values = {0, 0, 30000, 30e6};
-  EXPECT_EQ(ExportJson::parse(write_json(profile)).at("totals").at("inuse_space").at("low"), nullptr);
+  EXPECT_EQ(json_from_text(write_json(profile)).at("totals").at("inuse_space").at("low"), nullptr);
 }
 
 TEST(JsonExport, survives_names_that_are_not_text) {
   Profile profile = named_profile();
   profile.program = "\xff\"";
-  EXPECT_EQ(ExportJson::parse(write_json(profile)).at("program"), "\xef\xbf\xbd\"");
+  EXPECT_EQ(json_from_text(write_json(profile)).at("program"), "\xef\xbf\xbd\"");
 }
 
 }  // namespace

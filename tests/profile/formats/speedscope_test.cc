@@ -7,6 +7,7 @@
 #include <set>
 
 #include "profile/model/metric.h"
+#include "profile/text/markup/json_text.h"
 #include "tests/profile/sample_profile.h"
 
 namespace memprof::profile {
@@ -66,11 +67,11 @@ void check_schema(const SpeedscopeJson& file) {
 }
 
 TEST(Speedscope, follows_the_schema) {
-  check_schema(SpeedscopeJson::parse(write_speedscope(named_profile(), {"server", {}, {}})));
+  check_schema(json_from_text(write_speedscope(named_profile(), {"server", {}, {}})));
 }
 
 TEST(Speedscope, live_bytes_first_and_inlined_functions_as_frames) {
-  const SpeedscopeJson file = SpeedscopeJson::parse(write_speedscope(named_profile(), {"server 42", {}, {}}));
+  const SpeedscopeJson file = json_from_text(write_speedscope(named_profile(), {"server 42", {}, {}}));
   EXPECT_EQ(file.at("name"), "server 42");
   EXPECT_EQ(file.at("activeProfileIndex"), 0);
   ASSERT_EQ(file.at("profiles").size(),
@@ -90,7 +91,7 @@ TEST(Speedscope, live_bytes_first_and_inlined_functions_as_frames) {
 }
 
 TEST(Speedscope, frames_have_lines) {
-  const SpeedscopeJson file = SpeedscopeJson::parse(write_speedscope(named_profile(), {"x", {}, {}}));
+  const SpeedscopeJson file = json_from_text(write_speedscope(named_profile(), {"x", {}, {}}));
   for (const SpeedscopeJson& frame : file.at("shared").at("frames")) {
     if (frame.at("name") == "main") {
       EXPECT_EQ(frame.at("line"), 12);
@@ -106,7 +107,7 @@ TEST(Speedscope, frames_have_lines) {
 
 TEST(Speedscope, opens_on_the_metric_that_was_asked_for) {
   const SpeedscopeJson file =
-      SpeedscopeJson::parse(write_speedscope(named_profile(), {"x", Metric::kAllocObjects, {}}));
+      json_from_text(write_speedscope(named_profile(), {"x", Metric::kAllocObjects, {}}));
   check_schema(file);
   EXPECT_EQ(file.at("profiles")[0].at("name").get<std::string>().substr(0, 13), "alloc_objects");
 }
@@ -118,10 +119,10 @@ TEST(Speedscope, has_what_few_ask_for_where_it_is_asked_for) {
     profile.has_metric[metric_index(metric)] = true;
     profile.stacks[0].values[metric_index(metric)] = 3;
   }
-  const size_t views = SpeedscopeJson::parse(write_speedscope(profile, {"x", {}, {}})).at("profiles").size();
+  const size_t views = json_from_text(write_speedscope(profile, {"x", {}, {}})).at("profiles").size();
   for (const Metric metric :
        {Metric::kMappedObjects, Metric::kMappedResidentObjects, Metric::kResidentObjects}) {
-    const SpeedscopeJson file = SpeedscopeJson::parse(write_speedscope(profile, {"x", metric, {}}));
+    const SpeedscopeJson file = json_from_text(write_speedscope(profile, {"x", metric, {}}));
     check_schema(file);
     ASSERT_EQ(views + 1, file.at("profiles").size());
     const auto name = file.at("profiles")[0].at("name").get<std::string>();
@@ -133,7 +134,7 @@ TEST(Speedscope, has_what_few_ask_for_where_it_is_asked_for) {
 TEST(Speedscope, survives_names_that_are_not_text) {
   Profile profile = named_profile();
   profile.functions[0].name = "a\"b\\c\n\xff\x01";
-  const SpeedscopeJson file = SpeedscopeJson::parse(write_speedscope(profile, {"\xfe\"quoted\"", {}, {}}));
+  const SpeedscopeJson file = json_from_text(write_speedscope(profile, {"\xfe\"quoted\"", {}, {}}));
   check_schema(file);
   EXPECT_EQ(file.at("name"), "\xef\xbf\xbd\"quoted\"");
 }
@@ -144,7 +145,7 @@ TEST(Speedscope, a_difference_is_what_is_more_and_what_is_less) {
   profile.stacks[0] = Stack();
   profile.stacks[0].locations = {1};
   profile.stacks[0].values = {-5, -5000, -5, -5000};
-  const SpeedscopeJson file = SpeedscopeJson::parse(write_speedscope(profile, {"x", {}, {}}));
+  const SpeedscopeJson file = json_from_text(write_speedscope(profile, {"x", {}, {}}));
   check_schema(file);
   ASSERT_EQ(file.at("profiles").size(), 2u);
   const SpeedscopeJson& more = file.at("profiles")[0];
@@ -159,13 +160,13 @@ TEST(Speedscope, a_difference_is_what_is_more_and_what_is_less) {
 TEST(Speedscope, has_the_metrics_of_the_profile_only) {
   Profile profile = named_profile();
   profile.has_metric = {false, false, true, true};
-  EXPECT_EQ(SpeedscopeJson::parse(write_speedscope(profile, {"x", {}, {}})).at("profiles").size(), 2u);
+  EXPECT_EQ(json_from_text(write_speedscope(profile, {"x", {}, {}})).at("profiles").size(), 2u);
 }
 
 TEST(Speedscope, an_empty_profile_is_valid) {
   Profile profile;
   profile.has_metric = {true, true, true, true};
-  check_schema(SpeedscopeJson::parse(write_speedscope(profile, {"true", {}, {}})));
+  check_schema(json_from_text(write_speedscope(profile, {"true", {}, {}})));
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "profile/text/markup/json_text.h"
 #include "tests/profile/leaks/simulation.h"
 
 namespace memprof::profile {
@@ -46,7 +47,7 @@ TEST(LeaksReport, says_who_called_native_code) {
   EXPECT_THAT(
       leaks_text(made.leaks, made.report, {}),
       HasSubstr("1. append(Event)  program.cc:1\n   called by thumbnail  server.js:15\n   no block of"));
-  const auto json = nlohmann::json::parse(leaks_json(made.leaks, made.report, {}));
+  const auto json = json_from_text(leaks_json(made.leaks, made.report, {}));
   EXPECT_EQ(json["rows"][0]["caller"],
             (nlohmann::json{{"name", "thumbnail"}, {"file", "server.js"}, {"line", 15}}));
   EXPECT_TRUE(json["rows"][1]["caller"].is_null());
@@ -104,7 +105,7 @@ TEST(LeaksReport, says_that_it_cannot_tell_yet_and_how_long_it_needs) {
       leaks_text(made.leaks, made.report, {}),
       StartsWith("Cannot tell yet: no suspect, but of 80.0 MiB of 81.0 MiB live there is not enough data "
                  "(1 place). It needs a run of about "));
-  const auto json = nlohmann::json::parse(leaks_json(made.leaks, made.report, {}));
+  const auto json = json_from_text(leaks_json(made.leaks, made.report, {}));
   EXPECT_EQ(json["is_open"], true);
   EXPECT_EQ(json["untold_space"], 80 << 20);
 }
@@ -139,7 +140,7 @@ TEST(LeaksReport, json_has_the_documented_fields) {
   leak(s);
   start(s);
   const Made made = make(s);
-  const auto json = nlohmann::json::parse(leaks_json(made.leaks, made.report, {}));
+  const auto json = json_from_text(leaks_json(made.leaks, made.report, {}));
   EXPECT_EQ(json["program"], "server");
   EXPECT_EQ(json["pid"], 4711);
   EXPECT_EQ(json["run_ns"], 600'000'000'000);
@@ -166,7 +167,7 @@ TEST(LeaksReport, json_has_the_documented_fields) {
   EXPECT_EQ(json["rows"][2]["growth_per_minute"], nullptr);
   LeakRows one;
   one.max = 1;
-  EXPECT_EQ(nlohmann::json::parse(leaks_json(made.leaks, made.report, one))["rows"].size(), 1u);
+  EXPECT_EQ(json_from_text(leaks_json(made.leaks, made.report, one))["rows"].size(), 1u);
 }
 
 // A profile with V8's objects beside its blocks.
@@ -205,7 +206,7 @@ TEST(LeaksReport, names_what_holds_most_of_the_heap_of_a_runtime) {
   EXPECT_THAT(text, HasSubstr("JS heap, 4.0 MiB in all: "));
   EXPECT_THAT(text, HasSubstr("One look tells no leak"));
   EXPECT_THAT(text, HasSubstr("4.0 MiB  100 %  answer    server.js:17"));
-  const auto json = nlohmann::json::parse(leaks_json(made.leaks, made.report, {}));
+  const auto json = json_from_text(leaks_json(made.leaks, made.report, {}));
   EXPECT_EQ(json["js_heap"]["bytes"], 4 << 20);
   EXPECT_EQ(json["js_heap"]["rows"][0]["verdict"], "unknown");
   EXPECT_TRUE(json["js_heap"]["rows"][0]["slope_per_minute"].is_null());
@@ -213,7 +214,7 @@ TEST(LeaksReport, names_what_holds_most_of_the_heap_of_a_runtime) {
   start(without);
   const Made blocks = make(without);
   EXPECT_THAT(leaks_text(blocks.leaks, blocks.report, {}), Not(HasSubstr("JS heap")));
-  EXPECT_TRUE(nlohmann::json::parse(leaks_json(blocks.leaks, blocks.report, {}))["js_heap"].is_null());
+  EXPECT_TRUE(json_from_text(leaks_json(blocks.leaks, blocks.report, {}))["js_heap"].is_null());
 }
 
 TEST(LeaksReport, says_what_grows_there) {
@@ -223,7 +224,7 @@ TEST(LeaksReport, says_what_grows_there) {
   EXPECT_THAT(text, HasSubstr(" In the JS heap 1 place grows."));
   EXPECT_THAT(text, HasSubstr("JS heap, 80.0 MiB in all: 1 place grows, by more than garbage."));
   EXPECT_THAT(text, HasSubstr("80.0 MiB  100 %  23.0 MiB     leak  answer    server.js:17"));
-  const auto json = nlohmann::json::parse(leaks_json(made.leaks, made.report, {}));
+  const auto json = json_from_text(leaks_json(made.leaks, made.report, {}));
   EXPECT_EQ(json["js_heap"]["suspects"], 1);
   EXPECT_EQ(json["js_heap"]["rows"][0]["verdict"], "leak");
 }

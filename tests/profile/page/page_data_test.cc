@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "profile/report/report_columns.h"
+#include "profile/text/markup/json_text.h"
 #include "tests/profile/report_fixture.h"
 
 namespace memprof::profile {
@@ -22,7 +23,7 @@ nlohmann::json facts_of(const std::string& data) {
     size |= static_cast<size_t>(byte & 127) << shift;
     if (byte < 128) break;
   }
-  return nlohmann::json::parse(data.substr(at, size));
+  return json_from_text(data.substr(at, size));
 }
 
 Builder server(uint64_t rate_bytes) {

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "profile/lifetimes/temporary.h"
+#include "profile/text/markup/json_text.h"
 #include "tests/profile/report_fixture.h"
 
 namespace memprof::profile {
@@ -89,7 +90,7 @@ TEST(ReportJson, WhatIsTemporaryIsThereWhereItIsAsked) {
   b.stack({b.at("parse")}, 1000, 50, 0).freed_after(2000000);
   EXPECT_EQ(report_json(build_report(b.profile())).find("temporary"), std::string::npos);
   set_temporary(10000000, "x", &b.profile());
-  const auto json = nlohmann::json::parse(report_json(build_report(b.profile())));
+  const auto json = json_from_text(report_json(build_report(b.profile())));
   EXPECT_EQ(json["temporary_ns"], 10000000);
   EXPECT_EQ(json["unknown_lifetime_bytes"], 0);
   EXPECT_EQ(json["totals"]["temporary_space"]["value"], 50000);
@@ -250,14 +251,14 @@ TEST(ReportJson, NamedHeapsLargestFirst) {
   b.profile().stacks[0].heap = "pool:a";
   b.profile().stacks[1].heap = "pool:b";
   b.profile().stacks[2].heap = "pool:a";
-  const nlohmann::json json = nlohmann::json::parse(report_json(build_report(b.profile())));
+  const nlohmann::json json = json_from_text(report_json(build_report(b.profile())));
   ASSERT_EQ(json["heaps"].size(), 2u);
   EXPECT_EQ(json["heaps"][0]["name"], "pool:a");
   EXPECT_EQ(json["heaps"][0]["values"]["inuse_space"]["value"], 50);
   EXPECT_EQ(json["heaps"][1]["name"], "pool:b");
   ReportOptions by_heap;
   by_heap.by = GroupBy::kHeap;
-  const nlohmann::json rows = nlohmann::json::parse(report_json(build_report(b.profile(), by_heap)))["rows"];
+  const nlohmann::json rows = json_from_text(report_json(build_report(b.profile(), by_heap)))["rows"];
   ASSERT_EQ(rows.size(), 3u);
   EXPECT_EQ(rows[0]["name"], "pool:a");
   EXPECT_EQ(rows[0]["cumulative"]["inuse_space"]["value"], 50);
@@ -268,7 +269,7 @@ TEST(ReportJson, NamedHeapsLargestFirst) {
 TEST(ReportJson, NoHeapsWhereNoneIsNamed) {
   report_fixture::Builder b;
   b.stack({b.at("main")}, 10, 1, 1);
-  EXPECT_FALSE(nlohmann::json::parse(report_json(build_report(b.profile()))).contains("heaps"));
+  EXPECT_FALSE(json_from_text(report_json(build_report(b.profile()))).contains("heaps"));
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "profile/text/markup/json_text.h"
 #include "tests/profile/series/series_fixture.h"
 
 namespace memprof::profile {
@@ -49,7 +50,7 @@ TEST(SeriesJson, WhatIsDamagedIsRefused) {
 TEST(SeriesJson, AllOfItForPrograms) {
   Series series = series_fixture::facts();
   series.looks.push_back(series_fixture::look_of(series_fixture::profile_at(series_fixture::kStart, 5), 9));
-  const auto json = nlohmann::json::parse(series_json(series));
+  const auto json = json_from_text(series_json(series));
   EXPECT_EQ(json["looks"][0]["system"]["rss_bytes"], 9);
   EXPECT_EQ(json["looks"][0]["totals"]["inuse_space"]["value"], 105 * 1024);
   EXPECT_EQ(json["looks"][0]["sites"][0]["function"], "steady");

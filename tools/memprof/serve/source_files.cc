@@ -5,6 +5,7 @@
 
 #include "profile/page/page_data.h"
 #include "profile/page/page_sources.h"
+#include "profile/text/markup/json_text.h"
 
 namespace memprof::cli {
 namespace {
@@ -39,7 +40,7 @@ std::optional<PageFile> SourceFiles::file(const std::string& name) const {
   if (!path || paths_.count(*path) == 0) return std::nullopt;
   const nlohmann::ordered_json text = profile::read_source(*path, rule_, time_unix_ns_);
   if (text.is_null()) return std::nullopt;
-  return PageFile{"application/json", "source.json", profile::page_json(text)};
+  return PageFile{"application/json", "source.json", profile::json_to_text(text)};
 }
 
 }  // namespace memprof::cli

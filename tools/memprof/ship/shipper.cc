@@ -15,6 +15,7 @@
 #include "profile/compare/merge.h"
 #include "profile/fleet/fleet.h"
 #include "profile/model/error.h"
+#include "profile/text/markup/json_text.h"
 
 namespace memprof::cli {
 namespace {
@@ -106,8 +107,7 @@ void Shipper::look_at(const std::string& hash, const Group& group, int64_t time_
         last_ms > 0 && last_ms < time_ms ? static_cast<uint64_t>((time_ms - last_ms) * kMsNs) : 0;
     const Labels& labels = group.front()->labels;
     profile.comments = {
-        std::string(profile::kLabelsComment) +
-            Json(labels).dump(-1, ' ', false, Json::error_handler_t::replace),
+        std::string(profile::kLabelsComment) + profile::json_to_text(Json(labels)),
         fmt::format("shipped by memprof: what was allocated is that since the look before; {} of {} "
                     "processes",
                     seen, group.size())};

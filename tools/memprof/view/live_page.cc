@@ -19,6 +19,7 @@
 #include "profile/page/page_data.h"
 #include "profile/page/page_html.h"
 #include "profile/pprof/pprof_writer.h"
+#include "profile/text/markup/json_text.h"
 #include "profile/view/profile_view.h"
 
 namespace memprof::cli {
@@ -218,7 +219,7 @@ std::optional<PageFile> LivePage::between(const std::string& name) {
 
 std::string LivePage::state_event() const {
   const nlohmann::ordered_json state = {{"ending", state_.ending}, {"problem", state_.problem}};
-  return "event: state\ndata: " + profile::page_json(state) + "\n\n";
+  return "event: state\ndata: " + profile::json_to_text(state) + "\n\n";
 }
 
 std::string LivePage::event_after(ViewerPlace* place) {

@@ -126,7 +126,7 @@ std::string comparison_json(const Comparison& comparison, const std::vector<Limi
     json["limits"].push_back({{"limit", limit.text}, {"exceeded", limit.is_exceeded}, {"what", limit.what}});
   }
   // Names come from files and need not be UTF-8.
-  return json.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
+  return json_to_text(json, 1) + "\n";
 }
 
 }  // namespace memprof::profile

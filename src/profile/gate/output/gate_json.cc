@@ -76,7 +76,7 @@ std::string gate_json(const GateReport& report) {
                     {"failed", report.count(Verdict::kFail)},
                     {"without_verdict", report.count(Verdict::kNone)},
                     {"checks", std::move(checks)}};
-  return all.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  return json_to_text(all, 2) + "\n";
 }
 
 }  // namespace memprof::profile

@@ -6,13 +6,14 @@
 
 #include <nlohmann/json.hpp>
 
+#include "profile/text/markup/json_text.h"
 #include "tests/profile/comparison_fixture.h"
 
 namespace memprof::profile {
 namespace {
 
 nlohmann::json json_of(const ComparisonOptions& options, size_t max_rows = SIZE_MAX) {
-  return nlohmann::json::parse(
+  return json_from_text(
       comparison_json(compare(comparison_fixture::before(), comparison_fixture::after(), options),
                       {{"row > 1MB", true, "cache grew"}}, max_rows));
 }

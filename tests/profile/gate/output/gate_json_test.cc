@@ -5,13 +5,14 @@
 
 #include <nlohmann/json.hpp>
 
+#include "profile/text/markup/json_text.h"
 #include "tests/profile/gate/gate_fixture.h"
 
 namespace memprof::profile {
 namespace {
 
 TEST(GateJson, HasWhatTheTextHas) {
-  const auto json = nlohmann::json::parse(gate_json(gate_fixture::mixed()));
+  const auto json = json_from_text(gate_json(gate_fixture::mixed()));
   EXPECT_EQ(json["file"], "memprof.toml");
   EXPECT_EQ(json["status"], 1);
   EXPECT_EQ(json["passed"], 1);
@@ -39,7 +40,7 @@ TEST(GateJson, HasWhatTheTextHas) {
 TEST(GateJson, WithoutAnIntervalThereAreNoEnds) {
   GateReport report = gate_fixture::good();
   report.checks[0].results[0].estimate = Estimate{5.4, 5.4, 5.4, false};
-  const auto limit = nlohmann::json::parse(gate_json(report))["checks"][0]["limits"][0];
+  const auto limit = json_from_text(gate_json(report))["checks"][0]["limits"][0];
   EXPECT_EQ(limit["estimate"]["value"], 5);
   EXPECT_TRUE(limit["estimate"]["high"].is_null());
 }

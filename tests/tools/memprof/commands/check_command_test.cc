@@ -6,6 +6,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "profile/text/markup/json_text.h"
 #include "tests/tools/memprof/process.h"
 
 namespace memprof::cli {
@@ -94,7 +95,7 @@ TEST_F(CheckCommand, JudgesProfiles) {
 
 TEST_F(CheckCommand, OtherFormats) {
   limits("live = 299\n");
-  const auto json = nlohmann::json::parse(check({"old.pb.gz", "--json"}).out);
+  const auto json = profile::json_from_text(check({"old.pb.gz", "--json"}).out);
   EXPECT_EQ(json["status"], 1);
   EXPECT_EQ(json["checks"][0]["limits"][0]["sites"][0]["name"], "insert(int)");
   EXPECT_THAT(check({"old.pb.gz", "--markdown"}).out, HasSubstr("| **FAIL** | `live at most 299` |"));
@@ -116,7 +117,7 @@ TEST_F(CheckCommand, AnnotatesForGitHub) {
   environment_["GITHUB_STEP_SUMMARY"] = folder_ / "summary.md";
   write_file(folder_ / "summary.md", "before\n");
   const Result json = check({"old.pb.gz", "--json"});
-  EXPECT_EQ(nlohmann::json::parse(json.out)["failed"], 1);
+  EXPECT_EQ(profile::json_from_text(json.out)["failed"], 1);
   EXPECT_THAT(json.err, HasSubstr("::error file=memprof.toml,line=2"));
   EXPECT_THAT(read_file(folder_ / "summary.md"), HasSubstr("before\n### Memory: "));
   environment_["GITHUB_STEP_SUMMARY"] = folder_ / "none/summary.md";

@@ -6,6 +6,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "profile/text/markup/json_text.h"
 #include "tests/tools/memprof/process.h"
 
 namespace memprof::cli {
@@ -44,7 +45,7 @@ TEST_F(ChurnCommand, PrintsATable) {
 }
 
 TEST_F(ChurnCommand, PrintsJson) {
-  const auto json = nlohmann::json::parse(memprof({"churn", "--json", file_, "--younger", "25ms"}).out);
+  const auto json = profile::json_from_text(memprof({"churn", "--json", file_, "--younger", "25ms"}).out);
   EXPECT_EQ(json["younger_ns"], 30000000);
   ASSERT_EQ(json["rows"].size(), 1u);
   EXPECT_EQ(json["rows"][0]["temporary_space"]["value"], 200);

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "profile/text/markup/json_text.h"
 #include "tests/tools/memprof/process.h"
 
 namespace memprof::cli {
@@ -58,7 +59,7 @@ TEST_F(DiffCommand, SelectsAsReportDoes) {
 }
 
 TEST_F(DiffCommand, OtherFormats) {
-  const auto json = nlohmann::json::parse(memprof({"diff", before_, after_, "--json"}).out);
+  const auto json = profile::json_from_text(memprof({"diff", before_, after_, "--json"}).out);
   EXPECT_EQ(json["rows"][0]["change"]["value"], 200);
   EXPECT_THAT(memprof({"diff", before_, after_, "--markdown"}).out,
               HasSubstr("| `insert(int) (server)` | +200 B |"));

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "profile/pprof/pprof_reader.h"
+#include "profile/text/markup/json_text.h"
 #include "tests/tools/memprof/process.h"
 
 namespace memprof::cli {
@@ -34,9 +35,9 @@ class ExportCommand : public ::testing::Test {
 
 TEST_F(ExportCommand, WritesEveryFormat) {
   EXPECT_EQ(exported("a.collapsed"), "main;insert(int) 300\n");
-  const auto speedscope = nlohmann::json::parse(exported("a.speedscope.json"));
+  const auto speedscope = profile::json_from_text(exported("a.speedscope.json"));
   EXPECT_EQ(speedscope["$schema"], "https://www.speedscope.app/file-format-schema.json");
-  EXPECT_TRUE(nlohmann::json::parse(exported("a.json")).is_object());
+  EXPECT_TRUE(profile::json_from_text(exported("a.json")).is_object());
   EXPECT_EQ(profile::read_pprof(exported("a.pb"), "a.pb").samples, 3u);
   EXPECT_EQ(profile::read_pprof(exported("b.pb.gz"), "b.pb.gz").samples, 3u);
   EXPECT_EQ(read_file(folder_ / "b.pb.gz").substr(0, 2), "\x1f\x8b");
@@ -153,7 +154,7 @@ TEST_F(ExportCommand, AProfileWithoutSamplesIsWrittenAndSaid) {
   const auto result = memprof({"export", file_, "-o", folder_ / "a.speedscope.json"});
   EXPECT_EQ(result.status, 0);
   EXPECT_THAT(result.err, HasSubstr("has no sample"));
-  EXPECT_TRUE(nlohmann::json::parse(read_file(folder_ / "a.speedscope.json")).is_object());
+  EXPECT_TRUE(profile::json_from_text(read_file(folder_ / "a.speedscope.json")).is_object());
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "profile/series/series_file.h"
+#include "profile/text/markup/json_text.h"
 #include "tests/tools/memprof/process.h"
 
 namespace memprof::cli {
@@ -74,7 +75,7 @@ TEST_F(LeaksCommand, WhatIsExpectedIsNoSuspect) {
 }
 
 TEST_F(LeaksCommand, PrintsJson) {
-  const auto json = nlohmann::json::parse(memprof({"leaks", "--json", leak_}).out);
+  const auto json = profile::json_from_text(memprof({"leaks", "--json", leak_}).out);
   ASSERT_EQ(json["rows"].size(), 1u);
   EXPECT_EQ(json["rows"][0]["verdict"], "leak");
   EXPECT_EQ(json["growth_per_minute"]["value"], 160 * 1024);
@@ -118,7 +119,7 @@ TEST_F(LeaksCommand, LooksOfASeriesCountUntilTheEndOfTheProgram) {
   EXPECT_THAT(text.err, HasSubstr(" is judged, with 5 before it; the 2 after it hold less, as at the end"));
   EXPECT_THAT(text.out, HasSubstr("a line through the last looks: 64.0 KiB a minute"));
   EXPECT_THAT(text.out, HasSubstr(" 360 s after its start, the last of 6 looks; "));
-  const auto json = nlohmann::json::parse(memprof({"leaks", "--json", folder_ / "x.series"}).out);
+  const auto json = profile::json_from_text(memprof({"leaks", "--json", folder_ / "x.series"}).out);
   EXPECT_EQ(json["judged_unix_ns"], 1'700'000'360'000'000'000);
   EXPECT_EQ(json["rows"][0]["slope_per_minute"]["value"], 65536);
   // Many looks are thinned.

@@ -6,6 +6,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "profile/text/markup/json_text.h"
 #include "tests/tools/memprof/process.h"
 
 namespace memprof::cli {
@@ -33,10 +34,10 @@ TEST_F(ReportCommand, PrintsATable) {
 }
 
 TEST_F(ReportCommand, PrintsJson) {
-  const auto json = nlohmann::json::parse(memprof({"report", "--json", file_}).out);
+  const auto json = profile::json_from_text(memprof({"report", "--json", file_}).out);
   EXPECT_EQ(json["rows"].size(), 2u);
   EXPECT_EQ(json["rows"][0]["name"], "insert(int)");
-  EXPECT_EQ(nlohmann::json::parse(memprof({"report", "--json", "-n", "1", file_}).out)["rows"].size(), 1u);
+  EXPECT_EQ(profile::json_from_text(memprof({"report", "--json", "-n", "1", file_}).out)["rows"].size(), 1u);
 }
 
 TEST_F(ReportCommand, GroupsAndLimits) {
@@ -72,14 +73,14 @@ TEST_F(ReportCommand, FocusAndIgnore) {
 }
 
 TEST_F(ReportCommand, AllOfItIsInTheJson) {
-  const auto json = nlohmann::json::parse(memprof({"report", file_, "--json", "--tree", "--focus", "main",
-                                                   "--metric", "alloc_space", "--by", "module"})
-                                              .out);
+  const auto json = profile::json_from_text(memprof({"report", file_, "--json", "--tree", "--focus", "main",
+                                                     "--metric", "alloc_space", "--by", "module"})
+                                                .out);
   EXPECT_EQ(json["tree"]["nodes"][0]["frames"][0]["name"], "server");
   EXPECT_EQ(json["selected"]["alloc_space"]["value"], json["totals"]["alloc_space"]["value"]);
   EXPECT_EQ(json["stack_health"]["confidence"], "high");
   EXPECT_FALSE(json["rows"].empty());
-  const auto calls = nlohmann::json::parse(memprof({"report", file_, "--json", "--callers", "insert"}).out);
+  const auto calls = profile::json_from_text(memprof({"report", file_, "--json", "--callers", "insert"}).out);
   EXPECT_EQ(calls["callers"]["rows"][0]["name"], "main");
 }
 

@@ -12,6 +12,7 @@
 #include "profile/model/estimate.h"
 #include "profile/model/metric.h"
 #include "profile/pprof/pprof_statistics.h"
+#include "profile/text/markup/json_text.h"
 
 namespace memprof::cli {
 namespace {
@@ -154,7 +155,7 @@ std::string encode(const Baseline& baseline) {
     head["processes"].push_back({{"arena", name}, {"stacks", totals.size()}});
     stacks += totals.size();
   }
-  std::string bytes = head.dump(-1, ' ', false, Json::error_handler_t::replace) + '\n';
+  std::string bytes = profile::json_to_text(head) + '\n';
   bytes.reserve(bytes.size() + stacks * kEntryBytes);
   for (const auto& [name, totals] : baseline.processes) {
     for (const auto& [id, sum] : totals) {
@@ -168,14 +169,13 @@ std::string encode(const Baseline& baseline) {
 std::optional<Baseline> decode_baseline(std::string_view bytes) {
   const size_t line = bytes.find('\n');
   if (line == std::string_view::npos) return std::nullopt;
-  const Json head =
-      Json::parse(bytes.begin(), bytes.begin() + static_cast<std::ptrdiff_t>(line), nullptr, false);
+  const nlohmann::json head = profile::json_or_null(bytes.substr(0, line));
   bytes.remove_prefix(line + 1);
   try {
     if (head.at("version").get<int>() != kVersion) return std::nullopt;
     Baseline baseline;
     baseline.time_ms = head.at("time_ms").get<int64_t>();
-    for (const Json& process : head.at("processes")) {
+    for (const nlohmann::json& process : head.at("processes")) {
       const auto stacks = process.at("stacks").get<size_t>();
       if (stacks > bytes.size() / kEntryBytes) return std::nullopt;
       StackTotals& totals = baseline.processes[process.at("arena").get<std::string>()];

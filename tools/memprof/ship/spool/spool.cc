@@ -18,6 +18,7 @@
 #include "memprof/console/failure.h"
 #include "profile/files/atomic_file.h"
 #include "profile/model/error.h"
+#include "profile/text/markup/json_text.h"
 
 namespace memprof::cli {
 namespace {
@@ -83,14 +84,14 @@ std::string encode(const Look& look) {
                      {"alloc_objects", look.allocated.objects},
                      {"alloc_bytes", look.allocated.bytes},
                      {"size", look.pprof.size()}};
-  return head.dump(-1, ' ', false, Json::error_handler_t::replace) + '\n' + look.pprof;
+  return profile::json_to_text(head) + '\n' + look.pprof;
 }
 
 Look decode_look(std::string bytes, const std::string& name) {
   const size_t line = bytes.find('\n');
   if (line == std::string::npos) throw profile::Error(name + ": is damaged: it has no first line");
   try {
-    const Json head = Json::parse(bytes.substr(0, line));
+    const nlohmann::json head = profile::json_from_text(bytes.substr(0, line));
     if (head.at("version").get<int>() != kVersion)
       throw profile::Error(name + ": is of another version of memprof");
     Look look;
@@ -127,7 +128,7 @@ void Spool::open_state() {
     return;
   }
   try {
-    const Json state = Json::parse(text);
+    const nlohmann::json state = profile::json_from_text(text);
     if (const auto version = state.at("version").get<int>(); version != kVersion) {
       throw Failure(
           fmt::format("{}: the spool is of another memprof (version {} of spools, this one has {}): let that "
@@ -152,7 +153,7 @@ void Spool::save_state() {
                       {"last_ms", clock_.last_ms},
                       {"turned_back", clock_.turned_back},
                       {"next", next_sequence_}};
-  static_cast<void>(state_.write(state.dump()));
+  static_cast<void>(state_.write(profile::json_to_text(state)));
 }
 
 void Spool::load() {

@@ -5,6 +5,7 @@
 
 #include "memprof/console/console.h"
 #include "memprof/console/failure.h"
+#include "profile/text/markup/json_text.h"
 
 namespace memprof::cli {
 namespace {
@@ -38,7 +39,7 @@ TargetState::TargetState(const std::string& path, const std::string& name, uint6
     return;
   }
   try {
-    const Json state = Json::parse(text);
+    const nlohmann::json state = profile::json_from_text(text);
     if (state.at("version").get<int>() != kTargetVersion) {
       throw Failure(path + ": is of another version of memprof; give another folder with --spool");
     }
@@ -71,7 +72,7 @@ void TargetState::save() {
   Json state = {{"version", kTargetVersion}, {"target", name_}, {"done", done_}, {"attempting", attempting_}};
   for_each(counts, [&](const char* key, const auto& value) { state[key] = value; });
   // In place, where there was room for it when the file was made.
-  static_cast<void>(file_.write(state.dump(-1, ' ', false, Json::error_handler_t::replace)));
+  static_cast<void>(file_.write(profile::json_to_text(state)));
 }
 
 }  // namespace memprof::cli

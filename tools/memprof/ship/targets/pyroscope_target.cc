@@ -14,6 +14,7 @@
 #include "memprof/console/failure.h"
 #include "memprof/ship/targets/secret_file.h"
 #include "profile/files/base64.h"
+#include "profile/text/markup/json_text.h"
 
 namespace memprof::cli {
 namespace {
@@ -31,7 +32,7 @@ bool begins_with(const std::string& text, const std::string& beginning) {
 // The first line of an answer, for messages.
 std::string said(const std::string& body) {
   constexpr size_t kMaxBytes = 160;
-  const Json json = Json::parse(body, nullptr, false);
+  const nlohmann::json json = profile::json_or_null(body);
   std::string text = json.is_object() && json.contains("message") && json["message"].is_string()
                          ? json["message"].get<std::string>()
                          : body.substr(0, body.find('\n'));
@@ -118,7 +119,7 @@ std::string pyroscope_body(const Look& look, const std::string& spool_id) {
   const Json sample = {{"rawProfile", profile::base64(look.pprof)},
                        {"ID", fmt::format("{}-{}", spool_id, look.sequence)}};
   const Json series = {{"labels", labels}, {"samples", Json::array({sample})}};
-  return Json({{"series", Json::array({series})}}).dump(-1, ' ', false, Json::error_handler_t::replace);
+  return profile::json_to_text(Json({{"series", Json::array({series})}}));
 }
 
 Sent pyroscope_answer(const HttpAnswer& answer, const std::string& name) {
@@ -133,7 +134,7 @@ Sent pyroscope_answer(const HttpAnswer& answer, const std::string& name) {
   const std::string line = fmt::format("{}: status {}{}", name, status, said(answer.body));
   if (status == 200) {
     // Anything that serves pages says 200, too.
-    if (Json::parse(answer.body, nullptr, false).is_object()) {
+    if (profile::json_or_null(answer.body).is_object()) {
       sent.end = Sent::End::kAccepted;
       return sent;
     }

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "memprof/console/failure.h"
+#include "profile/text/markup/json_text.h"
 #include "tests/tools/memprof/process.h"
 
 namespace memprof::cli {
@@ -33,7 +34,7 @@ TEST(PyroscopeTarget, ARequestHasLabelsAndTheProfile) {
   look.sequence = 9;
   look.labels = {{"service_name", "web \"a\""}};
   look.pprof = "abc";
-  const auto body = nlohmann::json::parse(pyroscope_body(look, "id"));
+  const auto body = profile::json_from_text(pyroscope_body(look, "id"));
   const auto& series = body.at("series").at(0);
   EXPECT_EQ(series.at("labels").dump(),
             R"([{"name":"__name__","value":"memory"},{"name":"__delta__","value":"false"},)"
