@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Texts, numbers and whole values as JSON has them.  The reader and the writer are templates of a library, which are compiled
-// here, once: each source that used them itself took four seconds longer.
+// here, once: each source that used them itself took one to four seconds longer.
 //
 // Threads: no state.
 #pragma once
