@@ -44,7 +44,8 @@ HelpText help() {
       R"(Shows what grew and what shrank between two profiles (files, or the ids of
 running processes), and whether that is more than chance.
 )",
-      R"(BEFORE and AFTER are pprof files, by memprof or others; `-` is standard input.
+      R"(BEFORE and AFTER are pprof files, by memprof or others, or addresses of HTTP that
+have one; `-` is standard input.
 They may be of different rates, processes and versions of the program: functions
 are matched by name, code without a name by build id and place in the file.
 )",

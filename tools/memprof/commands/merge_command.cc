@@ -13,6 +13,7 @@
 #include "memprof/console/console.h"
 #include "memprof/console/failure.h"
 #include "memprof/console/shared_options.h"
+#include "memprof/io/http/profile_url.h"
 #include "memprof/io/output_check.h"
 #include "memprof/io/profile_format.h"
 #include "memprof/io/profile_input.h"
@@ -51,7 +52,7 @@ class Merge {
 
   void add(const std::string& path) {
     std::error_code missing;
-    if (path != "-" && !std::filesystem::exists(path, missing)) {
+    if (path != "-" && !is_profile_url(path) && !std::filesystem::exists(path, missing)) {
       throw Failure(path + ": cannot read it: " + error_text(missing ? missing.value() : ENOENT));
     }
     profile::Profile profile;

@@ -12,6 +12,7 @@
 #include "memprof/console/console.h"
 #include "memprof/console/failure.h"
 #include "memprof/io/arena_profile.h"
+#include "memprof/io/http/profile_url.h"
 #include "profile/model/metric.h"
 #include "profile/pprof/input/any_profile.h"
 #include "profile/pprof/pprof_reader.h"
@@ -154,6 +155,7 @@ profile::Profile read_standard_input(const profile::ReadOptions& options) {
 
 profile::Profile read_profile(const std::string& path) {
   if (path == "-") return read_standard_input({});
+  if (is_profile_url(path)) return profile::read_any(fetch_profile(path), path);
   if (auto look = look_of_series(path)) return std::move(*look);
   if (is_arena_path(path)) return profile::read_pprof(read_arena(without_links(path)).pprof.view(), path);
   return profile::read_any_file(path);
@@ -163,9 +165,10 @@ profile::Profile load_profile(const std::string& path, AskServers ask_servers,
                               const std::string& sample_type) {
   profile::ReadOptions options;
   options.sample_type = sample_type;
-  profile::Profile profile = sample_type.empty() ? read_profile(path)
-                             : path == "-"       ? read_standard_input(options)
-                                                 : profile::read_any_file(path, options);
+  profile::Profile profile = sample_type.empty()    ? read_profile(path)
+                             : path == "-"          ? read_standard_input(options)
+                             : is_profile_url(path) ? profile::read_any(fetch_profile(path), path, options)
+                                                    : profile::read_any_file(path, options);
   add_names(profile, ask_servers);
   return profile;
 }

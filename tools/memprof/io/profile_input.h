@@ -39,8 +39,8 @@ class SeriesLooks {
   AskServers ask_servers_;
 };
 
-// Without names for what has none.  `path` may be `-`, standard input (once), the arena of a process, or a
-// series: its last look then, or with FILE@MOMENT (profile/series/series_moment.h) the one of that moment;
+// Without names for what has none.  `path` may be `-`, standard input (once), an address of HTTP, the arena of
+// a process, or a series: its last look then, or with FILE@MOMENT (profile/series/series_moment.h) the one of that moment;
 // which one is printed.
 profile::Profile read_profile(const std::string& path);
 

@@ -22,7 +22,7 @@ if(MEMPROF_ARCHIVE_zstd)
 endif()
 
 # http.cc: without libcurl, whose archive needs those of TLS, Kerberos, LDAP and others.
-memprof_host_executable(memprof_one_file main.cc one_file/carried.cc one_file/no_loader.cc one_file/formats.cc ship/targets/http.cc)
+memprof_host_executable(memprof_one_file main.cc one_file/carried.cc one_file/no_loader.cc one_file/formats.cc io/http/http.cc)
 set_target_properties(memprof_one_file PROPERTIES OUTPUT_NAME memprof RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/one_file)
 target_include_directories(memprof_one_file PRIVATE ${PROJECT_SOURCE_DIR}/tools)
 set(parts memprof_cli memprof_symbolize memprof_profile memprof_engine)

@@ -7,6 +7,7 @@
 
 #include "memprof/console/console.h"
 #include "memprof/console/failure.h"
+#include "memprof/io/http/profile_url.h"
 
 namespace memprof::cli {
 namespace {
@@ -31,7 +32,7 @@ SourceRootOption::SourceRootOption(ArgumentParser& parser) {
   parser.add_repeated_option(
       {"--source-root", "DIR",
        "show source files below DIR, whoever made the profile and whoever may read them; may be given several times. "
-       "Needed for a profile that another user made or could have changed, or that comes from standard input "
+       "Needed for a profile that another user made or could have changed, or that comes from standard input or a server "
        "(docs/security.md)"},
       folders_);
 }
@@ -48,12 +49,15 @@ std::vector<std::string> SourceRootOption::roots() const {
 }
 
 bool is_own_profile(const std::string& path) {
-  return path != "-" && profile::is_own_file(file_of(path));
+  return path != "-" && !is_profile_url(path) && profile::is_own_file(file_of(path));
 }
 
 profile::SourceRule source_rule_of_file(const std::string& path, std::vector<std::string> roots) {
   if (path == "-") {
     return rule(false, std::move(roots), "it is not known who made the profile on standard input");
+  }
+  if (is_profile_url(path)) {
+    return rule(false, std::move(roots), "the profile comes from a server");
   }
   std::error_code error;
   if (!std::filesystem::exists(file_of(path), error)) return {};  // whoever reads it says that

@@ -84,7 +84,8 @@ bool is_pyroscope_url(const std::string& text) {
 }
 
 std::unique_ptr<ShipTarget> make_pyroscope_target(const std::string& text, const TargetOptions& options) {
-  if (const std::string why = why_no_http(); !why.empty()) throw Failure("--to: " + text + ": " + why);
+  if (const std::string why = why_no_http(); !why.empty())
+    throw Failure("--to: " + text + ": " + why + ", or ship to a folder");
   std::string url = text;
   const size_t host = url.find("://") + 3;
   while (url.size() > host && url.back() == '/') url.pop_back();

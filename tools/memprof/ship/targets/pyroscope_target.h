@@ -10,7 +10,7 @@
 #include <memory>
 #include <string>
 
-#include "memprof/ship/targets/http.h"
+#include "memprof/io/http/http.h"
 #include "memprof/ship/targets/target.h"
 
 namespace memprof::cli {

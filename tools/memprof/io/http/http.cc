@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "memprof/ship/targets/http.h"
+#include "memprof/io/http/http.h"
 
 #ifdef MEMPROF_HAS_CURL
 #include <curl/curl.h>
@@ -10,18 +10,27 @@
 namespace memprof::cli {
 namespace {
 
-constexpr size_t kMaxAnswerBytes = 4096;
+constexpr long kMaxRedirects = 5;
 
 void start_once() {
   static std::once_flag once;
   std::call_once(once, [] { curl_global_init(CURL_GLOBAL_DEFAULT); });
 }
 
+struct Body {
+  std::string* text;
+  size_t max_bytes;
+  bool must_be_whole;
+  bool is_cut = false;
+};
+
 size_t keep(const char* data, size_t size, size_t count, void* to) {
-  auto* const body = static_cast<std::string*>(to);
+  auto* const body = static_cast<Body*>(to);
   const size_t bytes = size * count;
-  body->append(data, std::min(bytes, kMaxAnswerBytes - std::min(kMaxAnswerBytes, body->size())));
-  return bytes;
+  const size_t room = body->max_bytes - std::min(body->max_bytes, body->text->size());
+  body->text->append(data, std::min(bytes, room));
+  body->is_cut = body->is_cut || bytes > room;
+  return body->is_cut && body->must_be_whole ? 0 : bytes;  // less than `bytes` ends the request
 }
 
 // Before the request went out nothing can have arrived.
@@ -47,8 +56,9 @@ Http::Http() : handle_(std::make_unique<Handle>()) {}
 
 Http::~Http() = default;
 
-HttpAnswer Http::post(const HttpRequest& request) {
+HttpAnswer Http::send(const HttpRequest& request, bool is_get) {
   HttpAnswer answer;
+  Body body{&answer.body, request.max_answer_bytes, is_get};
   CURL* const curl = handle_->curl;
   if (curl == nullptr) {
     answer.error = "libcurl cannot start";
@@ -62,11 +72,18 @@ HttpAnswer Http::post(const HttpRequest& request) {
   curl_easy_setopt(curl, CURLOPT_ERRORBUFFER, text);
   curl_easy_setopt(curl, CURLOPT_URL, request.url.c_str());
   curl_easy_setopt(curl, CURLOPT_PROTOCOLS_STR, "http,https");
-  curl_easy_setopt(curl, CURLOPT_POSTFIELDS, request.body.data());
-  curl_easy_setopt(curl, CURLOPT_POSTFIELDSIZE_LARGE, static_cast<curl_off_t>(request.body.size()));
+  if (is_get) {
+    curl_easy_setopt(curl, CURLOPT_FOLLOWLOCATION, 1L);
+    curl_easy_setopt(curl, CURLOPT_MAXREDIRS, kMaxRedirects);
+    curl_easy_setopt(curl, CURLOPT_REDIR_PROTOCOLS_STR, "http,https");
+    curl_easy_setopt(curl, CURLOPT_NETRC, static_cast<long>(CURL_NETRC_OPTIONAL));
+  } else {
+    curl_easy_setopt(curl, CURLOPT_POSTFIELDS, request.body.data());
+    curl_easy_setopt(curl, CURLOPT_POSTFIELDSIZE_LARGE, static_cast<curl_off_t>(request.body.size()));
+  }
   curl_easy_setopt(curl, CURLOPT_HTTPHEADER, headers);
   curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, keep);
-  curl_easy_setopt(curl, CURLOPT_WRITEDATA, &answer.body);
+  curl_easy_setopt(curl, CURLOPT_WRITEDATA, &body);
   curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L);
   curl_easy_setopt(curl, CURLOPT_TIMEOUT, request.seconds);
   curl_easy_setopt(curl, CURLOPT_CONNECTTIMEOUT, std::min(request.seconds, 10L));
@@ -81,6 +98,9 @@ HttpAnswer Http::post(const HttpRequest& request) {
   curl_easy_setopt(curl, CURLOPT_ERRORBUFFER, nullptr);
   if (code != CURLE_OK) {
     answer.error = *text != '\0' ? text : curl_easy_strerror(code);
+    if (body.is_cut && body.must_be_whole) {
+      answer.error = "the answer is larger than " + std::to_string(body.max_bytes) + " bytes";
+    }
     answer.was_sent = !is_before_sending(code);
     answer.body.clear();
     return answer;
@@ -111,17 +131,29 @@ Http::Http() = default;
 
 Http::~Http() = default;
 
-HttpAnswer Http::post(const HttpRequest& /*request*/) {
+HttpAnswer Http::send(const HttpRequest& /*request*/, bool /*is_get*/) {
   HttpAnswer answer;
   answer.error = why_no_http();
   return answer;
 }
 
 std::string why_no_http() {
-  return "this memprof has no libcurl (the command as one static file never does); build it with libcurl4-openssl-dev, or ship "
-         "to a folder";
+  return "this memprof has no libcurl (the command as one static file never does); build it with "
+         "libcurl4-openssl-dev";
 }
 
 }  // namespace memprof::cli
 
 #endif
+
+namespace memprof::cli {
+
+HttpAnswer Http::post(const HttpRequest& request) {
+  return send(request, false);
+}
+
+HttpAnswer Http::get(const HttpRequest& request) {
+  return send(request, true);
+}
+
+}  // namespace memprof::cli

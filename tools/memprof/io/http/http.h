@@ -5,6 +5,7 @@
 // Failure: an answer with status 0 and an error.
 #pragma once
 
+#include <cstddef>
 #include <memory>
 #include <optional>
 #include <string>
@@ -19,13 +20,14 @@ struct HttpRequest {
   std::string user_password;         // "NAME:PASSWORD"; empty: none
   std::string ca_file;               // empty: the system's
   long seconds = 30;                 // for all of it
+  size_t max_answer_bytes = 4096;    // of what the server answers with
 };
 
 struct HttpAnswer {
   int status = 0;  // 0: there is none
   std::string error;
   bool was_sent = false;  // the request may have arrived
-  std::string body;       // at most 4 KiB of it
+  std::string body;       // no more of it than was asked for
   std::optional<double> retry_after_seconds;
 };
 
@@ -37,9 +39,14 @@ class Http {
   Http& operator=(const Http&) = delete;
 
   HttpAnswer post(const HttpRequest& request);
+  // Has no body.  Goes where the server redirects it to; takes a name and a password from ~/.netrc where it has them for
+  // the server.  What is larger than `max_answer_bytes` is an error.
+  HttpAnswer get(const HttpRequest& request);
 
  private:
   struct Handle;
+  HttpAnswer send(const HttpRequest& request, bool is_get);
+
   std::unique_ptr<Handle> handle_;
 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Requests to a server: tests/e2e/ship_test.py.
-#include "memprof/ship/targets/http.h"
+#include "memprof/io/http/http.h"
 
 #include <gtest/gtest.h>
 
@@ -25,6 +25,15 @@ TEST(Http, OtherProtocolsAreRefused) {
   const HttpAnswer answer = http.post(request);
   EXPECT_EQ(answer.status, 0);
   EXPECT_TRUE(answer.body.empty());
+}
+
+TEST(Http, AQuestionThatNobodyAnswersIsAnError) {
+  HttpRequest request;
+  request.url = "http://127.0.0.1:1/";
+  request.seconds = 5;
+  const HttpAnswer answer = Http().get(request);
+  EXPECT_EQ(answer.status, 0);
+  EXPECT_FALSE(answer.error.empty());
 }
 
 }  // namespace
