@@ -42,8 +42,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
 class ProfileUrl(e2e.Test):
     def setUp(self):
         super().setUp()
-        exact = EXACT.read_bytes()
-        self.pages = {"/exact": (200, exact, {}), "/zipped": (200, gzip.compress(exact), {}),
+        zipped = EXACT.read_bytes()
+        self.pages = {"/exact": (200, zipped, {}), "/plain": (200, gzip.decompress(zipped), {}),
                       "/sampled.pb": (200, SAMPLED.read_bytes(), {}), "/moved": (302, b"", {"Location": "/exact"}),
                       "/local": (302, b"", {"Location": f"file://{EXACT}"}), "/page": (200, b"<html></html>", {}),
                       "/nothing": (200, b"", {}), "/round": (302, b"", {"Location": "/round"}),
@@ -81,7 +81,7 @@ class ProfileUrl(e2e.Test):
     def test_is_what_the_file_says(self):
         for command in (["report", "--json"], ["report", "--tree"], ["churn", "--json"]):
             expected = self.out_of(*command, EXACT)
-            for page in ("/exact", "/zipped", "/moved"):
+            for page in ("/exact", "/plain", "/moved"):
                 with self.subTest(command=command, page=page):
                     self.assertEqual(self.out_of(*command, self.url + page), expected)
         before, after = (json.loads(self.out_of("diff", "--json", *pair)) for pair in
