@@ -4,6 +4,7 @@ import collections
 import os
 import resource
 import signal
+import subprocess
 
 import e2e
 
@@ -307,11 +308,14 @@ class Lost(e2e.Test):
                          "memprof: MEMPROF_DUMP_SIGNAL=USR2: the program has given this signal back to the system: it ends "
                          "this process; choose one that the program leaves alone, like RTMIN+3, or use `memprof live PID -o FILE`, "
                          "which needs none\n")
-        # And while it runs, before the signal ends it.
-        script += "time.sleep(1.2)\nmore = [bytearray(1000) for _ in range(1000)]\nimport os; os.kill(os.getpid(), 9)\n"
-        done = e2e.run([e2e.system_python(), "-c", script], environment)
-        self.assertEqual(done.returncode, -signal.SIGKILL)
-        self.assertEqual(done.stderr.decode().count("MEMPROF_DUMP_SIGNAL=USR2"), 1)
+        # And while it runs, before the signal ends it: at one of its looks, of which the first may be before the script begins.
+        script += ("import os\nend = time.monotonic() + 60\nwhile os.fstat(2).st_size == 0 and time.monotonic() < end:\n"
+                   "    time.sleep(0.05)\n    kept.append(bytearray(100000))\nos.kill(os.getpid(), 9)\n")
+        with open(self.folder / "said", "w+b") as said:
+            self.assertEqual(subprocess.run([e2e.system_python(), "-c", script], env=environment, stderr=said, check=False).returncode,
+                             -signal.SIGKILL)
+            said.seek(0)
+            self.assertEqual(said.read().count(b"MEMPROF_DUMP_SIGNAL=USR2"), 1)
 
 
 if __name__ == "__main__":
