@@ -221,7 +221,8 @@ class Commands:
         return self.dry_run(["out.json" if word == "OUT" else word for word in words] + ([] if operands else ["FILE"]))
 
     def dry_run(self, words):
-        """Where there is no such file, that must be what is wrong. Values like a|b are not one value."""
+        """Where there is no such file, that must be what is wrong. Values like a|b are not one value. No server is asked."""
+        words = ["FILE" if word.startswith(("http://", "https://")) else word for word in words]
         if "|" in " ".join(words) or {"-", "-h", "--help"} & set(words):
             return None
         with tempfile.TemporaryDirectory() as folder:

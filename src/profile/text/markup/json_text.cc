@@ -14,8 +14,8 @@ std::string to_text(const Json& value, int indent) {
 
 }  // namespace
 
-std::string json_text(const std::string& text) {
-  return json_to_text(nlohmann::json(text));
+std::string json_text(const std::string& value) {
+  return json_to_text(nlohmann::json(value));
 }
 
 std::string json_to_text(const nlohmann::json& value, int indent) {
@@ -26,12 +26,12 @@ std::string json_to_text(const nlohmann::ordered_json& value, int indent) {
   return to_text(value, indent);
 }
 
-nlohmann::json json_from_text(std::string_view text) {
-  return nlohmann::json::parse(text.begin(), text.end());
+nlohmann::json json_from_text(std::string_view json) {
+  return nlohmann::json::parse(json.begin(), json.end());
 }
 
-nlohmann::json json_or_null(std::string_view text) {
-  nlohmann::json value = nlohmann::json::parse(text.begin(), text.end(), nullptr, false);
+nlohmann::json json_or_null(std::string_view json) {
+  nlohmann::json value = nlohmann::json::parse(json.begin(), json.end(), nullptr, false);
   return value.is_discarded() ? nlohmann::json() : value;
 }
 

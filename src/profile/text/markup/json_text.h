@@ -15,17 +15,17 @@
 namespace memprof::profile {
 
 // A text as a JSON string, quotes included.  What is not UTF-8 (names can be any bytes) becomes U+FFFD.
-std::string json_text(const std::string& text);
+std::string json_text(const std::string& value);
 
 // A value as JSON, in one line, or with `indent` spaces a level.  What is not UTF-8 becomes U+FFFD.
 std::string json_to_text(const nlohmann::json& value, int indent = -1);
 std::string json_to_text(const nlohmann::ordered_json& value, int indent = -1);
 
-// Throws nlohmann::json::exception where `text` is not JSON.
-nlohmann::json json_from_text(std::string_view text);
+// Throws nlohmann::json::exception where `json` is not JSON.
+nlohmann::json json_from_text(std::string_view json);
 
-// Null where `text` is not JSON.
-nlohmann::json json_or_null(std::string_view text);
+// Null where `json` is not JSON.
+nlohmann::json json_or_null(std::string_view json);
 
 // An estimate as a whole number.  Rounded here, and nowhere before.
 inline int64_t json_rounded(double value) {
