@@ -225,7 +225,7 @@ void add_statistics(const StackStatistics& more, StackStatistics* sum) {
 
 std::vector<bool> StatisticsReader::take_statistics(Profile& profile,
                                                     std::vector<uint32_t>* samples_of) const {
-  constexpr unsigned kAllBits = 64;
+  constexpr unsigned kWholeId = 64;
   const std::vector<StackOfId> by_id = unite_stacks(profile, samples_of);
   std::vector<bool> has_them(profile.stacks.size());
   // Some bits of an id can be those of several stacks.
@@ -243,7 +243,7 @@ std::vector<bool> StatisticsReader::take_statistics(Profile& profile,
       has_them[entry->stack] = true;
     }
   };
-  for (const IdentifiedStatistics& stack : stacks_) give(kAllBits, stack.id, stack.statistics);
+  for (const IdentifiedStatistics& stack : stacks_) give(kWholeId, stack.id, stack.statistics);
   for (const auto& [all_bits, text] : packed_) {
     unpack_statistics(text, [&](unsigned bits, uint64_t id, const StackStatistics& facts) {
       if (budget_ != nullptr) budget_->charge(sizeof(StackStatistics) + ReadBudget::kHashEntryBytes);
@@ -281,7 +281,7 @@ bool StatisticsReader::accept(Stack& stack, uint64_t rate_bytes, uint32_t sample
   }
   stack.has_statistics = true;
   stack.live = std::move(live);
-  stack.parts.clear();
+  std::vector<LabeledValues>().swap(stack.parts);  // and its memory
   return true;
 }
 

@@ -52,16 +52,13 @@ uint32_t StackFolder::stack_with(const std::vector<uint32_t>& locations, uint64_
     return static_cast<uint32_t>(stacks_.size() - 1);
   }
   hash ^= std::hash<std::string>()(heap) ^ 3 * std::hash<std::string>()(process);
-  const auto [first, last] = stacks_by_hash_.equal_range(hash);
-  for (auto known = first; known != last; ++known) {
-    if (is_stack(known->second, locations, heap, process)) {
-      return known->second;
-    }
-  }
+  const auto known = stacks_by_hash_.find(
+      hash, [&](uint32_t candidate) { return is_stack(candidate, locations, heap, process); });
+  if (known) return *known;
   budget_.charge(2 * sizeof(Stack) + ReadBudget::kHashEntryBytes + locations.size() * sizeof(uint32_t) +
                  heap.size() + process.size());
   const auto index = static_cast<uint32_t>(stacks_.size());
-  stacks_by_hash_.emplace(hash, index);
+  stacks_by_hash_.add(hash, index);
   Stack& stack = stacks_.emplace_back();
   stack.locations = locations;
   stack.heap = heap;

@@ -13,6 +13,7 @@
 
 #include "profile/files/read_budget.h"
 #include "profile/model/model.h"
+#include "profile/pprof/ids/hash_index.h"
 
 namespace memprof::profile {
 
@@ -37,7 +38,7 @@ class StackFolder {
 
   std::vector<Stack>& stacks_;
   ReadBudget& budget_;
-  std::unordered_multimap<uint64_t, uint32_t> stacks_by_hash_;
+  HashIndex stacks_by_hash_;
   // Of stacks with more than a few parts.
   std::unordered_multimap<uint64_t, uint32_t> parts_by_hash_;
   std::vector<uint32_t> samples_of_;
