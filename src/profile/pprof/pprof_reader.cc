@@ -262,7 +262,7 @@ class Reader {
   const std::string& only_;
   Profile profile_;
   PprofTables tables_{profile_, budget_};
-  LocationReader locations_{tables_};
+  LocationReader locations_{[this](uint64_t id) { return tables_.location(id); }};
   StackFolder folder_{profile_.stacks, budget_};
   StatisticsReader statistics_{&budget_};
   bool has_space_period_ = false;

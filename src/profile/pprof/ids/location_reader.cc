@@ -7,6 +7,7 @@
 #include <protozero/varint.hpp>
 
 #include "format/hash.h"
+#include "profile/model/error.h"
 
 namespace memprof::profile {
 namespace {
@@ -56,7 +57,7 @@ void LocationReader::add_one(uint64_t id, std::vector<uint32_t>* to) const {
   if (to->size() == kDeepestStack) {
     throw Error(fmt::format("damaged pprof profile: a stack of more than {} frames", kDeepestStack));
   }
-  to->push_back(tables_.location(id));
+  to->push_back(index_of_(id));
 }
 
 void LocationReader::add_packed(std::string_view ids) {

@@ -11,16 +11,17 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <string_view>
+#include <utility>
 #include <vector>
-
-#include "profile/pprof/pprof_tables.h"
 
 namespace memprof::profile {
 
 class LocationReader {
  public:
-  explicit LocationReader(const PprofTables& tables) : tables_(tables) {}
+  // `index_of`: of an id; throws Error where there is none.
+  explicit LocationReader(std::function<uint32_t(uint64_t)> index_of) : index_of_(std::move(index_of)) {}
 
   // A sample begins.  Its ids follow in any number of calls, packed or not.
   void start();
@@ -38,7 +39,7 @@ class LocationReader {
   void add_one(uint64_t id, std::vector<uint32_t>* to) const;
   void take_after_leaf(size_t leaf_before);
 
-  const PprofTables& tables_;
+  const std::function<uint32_t(uint64_t)> index_of_;
   std::vector<uint32_t> locations_;
   std::vector<uint64_t> hashes_;  // [i]: of the outermost i + 1
   std::string_view packed_;       // what they were made of; empty: of something else

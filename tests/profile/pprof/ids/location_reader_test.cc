@@ -10,6 +10,7 @@
 #include <string>
 
 #include "format/pprof/pprof_schema.h"
+#include "profile/pprof/pprof_tables.h"
 
 namespace memprof::profile {
 namespace {
@@ -55,7 +56,7 @@ class LocationReaderTest : public testing::Test {
   Profile profile_;
   ReadBudget budget_{1 << 24};
   PprofTables tables_{profile_, budget_};
-  LocationReader reader_{tables_};
+  LocationReader reader_{[this](uint64_t id) { return tables_.location(id); }};
   std::vector<std::unique_ptr<std::string>> kept_;
 };
 
