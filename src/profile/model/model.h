@@ -123,7 +123,22 @@ inline void add_totals(const Totals& more, Totals* sum) {
   sum->max_missed_count = std::max(sum->max_missed_count, more.max_missed_count);
 }
 
-struct Stack {
+// What memprof knows of a stack beyond what every viewer shows.
+struct StackStatistics {
+  Walk walk = Walk::kRoot;
+  Totals allocated;
+  Totals freed;  // variance_* and max_* unused
+  Totals peak;   // of half the samples, each with twice its weight (docs/profile-format.md)
+  double lifetime_ns = 0;
+  std::vector<Lifetime>
+      lifetimes;              // freed samples by class, ascending; those of unknown lifetime are in none
+  std::vector<Birth> births;  // of what lives, ascending by part; none: not known, or nothing lives
+  // The same by sixteenths of Profile::load; none: as `births`, or nothing lives.
+  std::vector<Birth> load_births;
+};
+
+// Its statistics are exact, and only in profiles that memprof wrote: where has_statistics is true.
+struct Stack : StackStatistics {
   std::vector<uint32_t> locations;  // indices into Profile::locations, leaf first
   // Name of the heap that the program registered; empty: malloc, or a heap without a name.  Stacks of different
   // heaps are different stacks.
@@ -134,19 +149,8 @@ struct Stack {
   std::array<double, kMetricCount> values{};
   // How `values` divides by labels, where a file without statistics has labels: their sum is `values`.
   std::vector<LabeledValues> parts;
-  // Exact statistics: only in profiles that memprof wrote.
   bool has_statistics = false;
-  Walk walk = Walk::kRoot;
   std::vector<LiveGroup> live;
-  Totals allocated;
-  Totals freed;  // variance_* and max_* unused
-  Totals peak;   // of half the samples, each with twice its weight (docs/profile-format.md)
-  double lifetime_ns = 0;
-  std::vector<Lifetime>
-      lifetimes;              // freed samples by class, ascending; those of unknown lifetime are in none
-  std::vector<Birth> births;  // of what lives, ascending by part; none: not known, or nothing lives
-  // The same by sixteenths of Profile::load; none: as `births`, or nothing lives.
-  std::vector<Birth> load_births;
   Totals temporary;
 };
 

@@ -244,12 +244,6 @@ uint64_t short_id(uint64_t id, unsigned bits) {
   return bits >= kAllBits ? id : id >> (kAllBits - bits);
 }
 
-StackStatistics as_packed(const Stack& stack, uint64_t rate_bytes) {
-  return as_packed(StackStatistics{stack.walk, stack.allocated, stack.freed, stack.peak, stack.lifetime_ns,
-                                   stack.lifetimes, stack.births, stack.load_births},
-                   rate_bytes);
-}
-
 StackStatistics as_packed(StackStatistics own, uint64_t rate_bytes) {
   own.allocated = packed::rounded(own.allocated, rate_bytes);
   own.peak = packed::rounded(own.peak, rate_bytes);
@@ -314,28 +308,49 @@ std::vector<std::string> pack_statistics(const std::vector<uint64_t>& ids,
   return comments;
 }
 
-bool unpack_statistics(std::string_view comment,
-                       const std::function<void(unsigned, uint64_t, const StackStatistics&)>& each) {
+namespace {
+
+struct PackedComment {
+  PackedForm form;
+  unsigned bits;
+  std::string_view data;  // in base64
+};
+
+std::optional<PackedComment> outline_of(std::string_view comment) {
   constexpr std::string_view kBegin = kPrefix;
   constexpr std::string_view kMiddle = kData;
-  const bool is_packed = comment.substr(0, kBegin.size()) == kBegin;
-  if (!is_packed && comment.substr(0, kBegin.size()) != kPrefixOfBefore) return false;
+  const bool is_derived = comment.substr(0, kBegin.size()) == kBegin;
+  if (!is_derived && comment.substr(0, kBegin.size()) != kPrefixOfBefore) return std::nullopt;
   comment.remove_prefix(kBegin.size());
   unsigned bits = 0;
   const auto [end, error] = std::from_chars(comment.data(), comment.data() + comment.size(), bits);
   comment.remove_prefix(static_cast<size_t>(end - comment.data()));
   if (error != std::errc() || bits == 0 || bits > kAllBits || comment.substr(0, kMiddle.size()) != kMiddle)
-    return false;
-  auto bytes = from_base64(comment.substr(kMiddle.size()));
+    return std::nullopt;
+  return PackedComment{is_derived ? PackedForm::kDerived : PackedForm::kOfBefore, bits,
+                       comment.substr(kMiddle.size())};
+}
+
+}  // namespace
+
+std::optional<unsigned> packed_bits(std::string_view comment) {
+  const auto packed = outline_of(comment);
+  return packed ? std::optional(packed->bits) : std::nullopt;
+}
+
+bool unpack_statistics(std::string_view comment,
+                       const std::function<void(unsigned, uint64_t, StackStatistics&&)>& each) {
+  const auto packed = outline_of(comment);
+  if (!packed) return false;
+  auto bytes = from_base64(packed->data);
   if (!bytes) return false;
   try {
-    if (is_packed) bytes = gunzip(*bytes, "", kMaxUnpackedBytes);
+    if (packed->form == PackedForm::kDerived) bytes = gunzip(*bytes, "", kMaxUnpackedBytes);
   } catch (const Error&) {
     return false;
   }
-  const PackedForm form = is_packed ? PackedForm::kDerived : PackedForm::kOfBefore;
-  const std::vector<IdentifiedStatistics> stacks = unpack_columns(*bytes, form);
-  for (const IdentifiedStatistics& stack : stacks) each(bits, stack.id, stack.statistics);
+  std::vector<IdentifiedStatistics> stacks = unpack_columns(*bytes, packed->form);
+  for (IdentifiedStatistics& stack : stacks) each(packed->bits, stack.id, std::move(stack.statistics));
   return !stacks.empty();
 }
 

@@ -13,6 +13,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -22,17 +23,6 @@
 namespace memprof::profile {
 
 // What comments say of a stack.
-struct StackStatistics {
-  Walk walk = Walk::kRoot;
-  Totals allocated;
-  Totals freed;
-  Totals peak;
-  double lifetime_ns = 0;
-  std::vector<Lifetime> lifetimes;  // as Stack::lifetimes
-  std::vector<Birth> births;        // as Stack::births
-  std::vector<Birth> load_births;   // as Stack::load_births
-};
-
 struct IdentifiedStatistics {
   uint64_t id = 0;  // StackId
   StackStatistics statistics;
@@ -41,7 +31,6 @@ struct IdentifiedStatistics {
 // As they come back out of the comments: sums to 12 digits, variances and mean lifetimes to 0.1 %, classes of
 // lifetimes and births as in the text form.  Packed again they are
 // the same.
-StackStatistics as_packed(const Stack& stack, uint64_t rate_bytes);
 StackStatistics as_packed(StackStatistics statistics, uint64_t rate_bytes);
 
 // The comments.  The statistics are as_packed().
@@ -56,9 +45,12 @@ std::vector<std::string> pack_statistics(const std::vector<uint64_t>& ids,
 // The bits of an id that a comment has.
 uint64_t short_id(uint64_t id, unsigned bits);
 
-// Calls `each` with the bits that ids have in this comment, and each id and its statistics.  False: the text is no
-// comment of this kind, or damaged; what came until then may be taken.
+// The bits that ids have in this comment; nothing: the text is no comment of this kind.
+std::optional<unsigned> packed_bits(std::string_view comment);
+
+// Calls `each` with these bits, and each id and its statistics.  False: the text is no comment of this kind, or damaged;
+// what came until then may be taken.
 bool unpack_statistics(std::string_view comment,
-                       const std::function<void(unsigned, uint64_t, const StackStatistics&)>& each);
+                       const std::function<void(unsigned, uint64_t, StackStatistics&&)>& each);
 
 }  // namespace memprof::profile

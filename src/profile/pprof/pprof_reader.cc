@@ -15,6 +15,7 @@
 #include "profile/foreign/sample_type.h"
 #include "profile/model/metric.h"
 #include "profile/names/place_names.h"
+#include "profile/pprof/ids/location_reader.h"
 #include "profile/pprof/pprof_fields.h"
 #include "profile/pprof/pprof_statistics.h"
 #include "profile/pprof/pprof_tables.h"
@@ -32,7 +33,6 @@ struct SampleType {
   std::string_view unit;
 };
 
-constexpr size_t kDeepestStack = size_t{1} << 20;
 // A vector that grows moves what it has, into pages that nobody had touched.
 constexpr size_t kMaxReservedStacks = size_t{1} << 19;
 
@@ -145,19 +145,20 @@ class Reader {
       return false;
     }
     pbf_reader reader = outer.get_message();
-    sample_locations_.clear();
+    locations_.start();
     sample_values_.clear();
     std::vector<Label> labels;
     while (reader.next()) {
-      if (read_repeated(reader, schema::sample_field::kLocationId,
-                        [this](uint64_t id) {
-                          if (sample_locations_.size() == kDeepestStack) {
-                            throw Error(fmt::format("damaged pprof profile: a stack of more than {} frames",
-                                                    kDeepestStack));
-                          }
-                          sample_locations_.push_back(tables_.location(id));
-                        }) ||
-          read_repeated(reader, schema::sample_field::kValue, [this](uint64_t value) {
+      if (reader.tag_and_type() == bytes_field(schema::sample_field::kLocationId)) {
+        const auto ids = reader.get_view();
+        locations_.add_packed({ids.data(), ids.size()});
+        continue;
+      }
+      if (reader.tag_and_type() == number_field(schema::sample_field::kLocationId)) {
+        locations_.add(reader.get_uint64());
+        continue;
+      }
+      if (read_repeated(reader, schema::sample_field::kValue, [this](uint64_t value) {
             if (sample_values_.size() <= sample_types_.size()) {  // one too many is enough to tell
               sample_values_.push_back(static_cast<int64_t>(value));
             }
@@ -184,7 +185,8 @@ class Reader {
         }
       }
     }
-    folder_.add(sample_locations_, std::move(labels), values);
+    locations_.finish();
+    folder_.add(locations_.locations(), locations_.hash(), std::move(labels), values);
     return true;
   }
 
@@ -260,6 +262,7 @@ class Reader {
   const std::string& only_;
   Profile profile_;
   PprofTables tables_{profile_, budget_};
+  LocationReader locations_{[this](uint64_t id) { return tables_.location(id); }};
   StackFolder folder_{profile_.stacks, budget_};
   StatisticsReader statistics_{&budget_};
   bool has_space_period_ = false;
@@ -272,7 +275,6 @@ class Reader {
   std::vector<SampleType> sample_types_;
   std::string_view default_type_;
   std::array<std::vector<Column>, kMetricCount> columns_{};
-  std::vector<uint32_t> sample_locations_;
   std::vector<int64_t> sample_values_;
 };
 

@@ -6,6 +6,7 @@
 #include <cstring>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "format/pprof/comments.h"
 #include "format/pprof/pprof_schema.h"
@@ -14,8 +15,8 @@
 #include "profile/model/metric.h"
 #include "profile/model/rate_uses.h"
 #include "profile/model/stack_sum.h"
-#include "profile/names/interpreter_frames.h"
 #include "profile/pprof/comment_fields.h"
+#include "profile/pprof/ids/stack_ids.h"
 #include "profile/pprof/packed_numbers.h"
 #include "profile/pprof/written_fields.h"
 
@@ -182,7 +183,7 @@ void StatisticsReader::comment(std::string_view text, Profile& profile) {
     }
     combine_runtimes(profile.runtimes, runtimes);
   } else if (after(kStackComment, text)) {
-    if (const auto stack = statistics_from_comment(text)) add(stack->id, stack->statistics, &stacks_);
+    if (auto stack = statistics_from_comment(text)) stacks_.push_back(std::move(*stack));
   } else if (const auto line_text = after(kCommandLineComment, text)) {
     profile.command_line = CommentFields(*line_text).text("text");
   } else if (const auto part_text = after(kToldApartComment, text)) {
@@ -207,10 +208,7 @@ void StatisticsReader::comment(std::string_view text, Profile& profile) {
   } else if (after(kStacksComment, text)) {
     // A file can name one comment any number of times, and each takes its time.
     if (budget_ != nullptr) budget_->charge(packed::kMaxUnpackedBytes);
-    unpack_statistics(text, [this](unsigned bits, uint64_t id, const StackStatistics& facts) {
-      if (budget_ != nullptr) budget_->charge(sizeof(StackStatistics) + ReadBudget::kHashEntryBytes);
-      if (is_plausible(facts.allocated) && is_plausible(facts.peak)) add(id, facts, &packed_[bits]);
-    });
+    if (const auto bits = packed_bits(text)) packed_.emplace(*bits, text);
   } else if (text.substr(0, std::strlen(kToolCommentPrefix)) != kToolCommentPrefix) {
     profile.comments.emplace_back(text);
   }
@@ -225,128 +223,47 @@ void add_statistics(const StackStatistics& more, StackStatistics* sum) {
   add_all_births(more, sum);
 }
 
-void StatisticsReader::add(uint64_t id, const StackStatistics& statistics, Known* known) {
-  const auto [place, is_new] = known->emplace(id, statistics);
-  if (!is_new) add_statistics(statistics, &place->second);
-}
-
-const StackStatistics* StatisticsReader::find(uint64_t id, StackStatistics* sum) const {
-  const StackStatistics* only = nullptr;
-  const auto add_from = [&](const Known& known, uint64_t key) {
-    const auto found = known.find(key);
-    if (found == known.end()) return;
-    if (only == nullptr) {
-      only = &found->second;
-      return;
+std::vector<bool> StatisticsReader::take_statistics(Profile& profile,
+                                                    std::vector<uint32_t>* samples_of) const {
+  constexpr unsigned kWholeId = 64;
+  const std::vector<StackOfId> by_id = unite_stacks(profile, samples_of);
+  std::vector<bool> has_them(profile.stacks.size());
+  // Some bits of an id can be those of several stacks.
+  const auto give = [&](unsigned bits, uint64_t id, const StackStatistics& statistics) {
+    auto entry = std::lower_bound(
+        by_id.begin(), by_id.end(), id,
+        [bits](const StackOfId& a, uint64_t wanted) { return short_id(a.id, bits) < wanted; });
+    for (; entry != by_id.end() && short_id(entry->id, bits) == id; ++entry) {
+      StackStatistics& own = profile.stacks[entry->stack];
+      if (has_them[entry->stack]) {
+        add_statistics(statistics, &own);
+      } else {
+        own = statistics;
+      }
+      has_them[entry->stack] = true;
     }
-    if (only != sum) *sum = *only;
-    only = sum;
-    add_statistics(found->second, sum);
   };
-  add_from(stacks_, id);
-  for (const auto& [bits, known] : packed_) add_from(known, short_id(id, bits));
-  return only;
+  for (const IdentifiedStatistics& stack : stacks_) give(kWholeId, stack.id, stack.statistics);
+  for (const auto& [all_bits, text] : packed_) {
+    unpack_statistics(text, [&](unsigned bits, uint64_t id, const StackStatistics& facts) {
+      if (budget_ != nullptr) budget_->charge(sizeof(StackStatistics) + ReadBudget::kHashEntryBytes);
+      if (is_plausible(facts.allocated) && is_plausible(facts.peak)) give(bits, id, facts);
+    });
+  }
+  return has_them;
 }
 
-namespace {
-
-// Of a location that stands for frames: a file has no address there, and its id is made of the one that the stack
-// has in the process.
-std::optional<uint64_t> gap_key(const Profile& profile, const Location& location) {
-  if (location.address != 0 || location.mapping != kNoMapping || location.lines.size() != 1 ||
-      location.lines[0].function >= profile.functions.size()) {
-    return std::nullopt;
-  }
-  const std::string& name = profile.functions[location.lines[0].function].system_name;
-  for (uint64_t gap = 1; gap <= schema::kMaxGap; ++gap) {
-    if (name == schema::kGapNames[gap]) return gap - 1;
-  }
-  return std::nullopt;
-}
-
-}  // namespace
-
-std::vector<uint64_t> location_keys(const Profile& profile) {
-  const LocationKeys<Mapping> of_mappings(profile.mappings.data(), profile.mappings.size());
-  std::vector<uint64_t> keys;
-  keys.reserve(profile.locations.size());
-  for (const Location& location : profile.locations) {
-    if (const auto gap = gap_key(profile, location)) {
-      keys.push_back(*gap);
-      continue;
-    }
-    const Function* function = runtime_function(profile, location);
-    keys.push_back(function != nullptr
-                       ? source_key(function->system_name.data(), function->system_name.size(),
-                                    function->filename.data(), function->filename.size(),
-                                    static_cast<uint64_t>(location.lines[0].line))
-                       : of_mappings.key(location.address, location.mapping));
-  }
-  return keys;
-}
-
-std::vector<uint64_t> stack_ids(const Profile& profile) {
-  const std::vector<uint64_t> keys = location_keys(profile);
-  std::vector<uint64_t> ids;
-  ids.reserve(profile.stacks.size());
-  for (size_t first = 0; first < profile.stacks.size(); first += StackId::kTogether) {
-    const Stack* const stacks = &profile.stacks[first];
-    const size_t count = std::min(StackId::kTogether, profile.stacks.size() - first);
-    StackId of_stacks[StackId::kTogether];
-    StackId::add_locations(
-        of_stacks, count, [stacks](size_t row) { return stacks[row].locations.size(); },
-        [&keys, stacks](size_t row, size_t i) { return keys[stacks[row].locations[i]]; });
-    for (size_t row = 0; row < count; ++row) {
-      of_stacks[row].add_heap(stacks[row].heap.data(), stacks[row].heap.size());
-      of_stacks[row].add_process(stacks[row].process.data(), stacks[row].process.size());
-      ids.push_back(of_stacks[row].value());
-    }
-  }
-  return ids;
-}
-
-namespace {
-
-// Stacks of one id are one: a runtime can have several pieces of code of one name, file and line, which are
-// apart in the file, and which nobody can tell apart.  Their comment is of all.  The ids of those that stay.
-std::vector<uint64_t> unite_stacks(Profile& profile, std::vector<uint32_t>* samples_of) {
-  std::vector<uint64_t> ids = stack_ids(profile);
-  std::unordered_map<uint64_t, size_t> first;
-  first.reserve(ids.size());
-  size_t to = 0;  // so many stay
-  for (size_t i = 0; i < profile.stacks.size(); ++i) {
-    const uint64_t id = ids[i];
-    const auto [known, is_new] = first.emplace(id, to);
-    if (!is_new) {
-      add_to_stack(profile.stacks[i], &profile.stacks[known->second]);
-      (*samples_of)[known->second] += (*samples_of)[i];
-      continue;
-    }
-    if (to != i) {
-      profile.stacks[to] = std::move(profile.stacks[i]);
-      (*samples_of)[to] = (*samples_of)[i];
-    }
-    ids[to++] = id;
-  }
-  ids.resize(to);
-  profile.stacks.resize(ids.size());
-  samples_of->resize(ids.size());
-  return ids;
-}
-
-}  // namespace
-
-bool StatisticsReader::apply_to(Stack& stack, const Profile& profile, uint64_t id, uint32_t samples) const {
-  StackStatistics sum;
-  const StackStatistics* const found = find(id, &sum);
-  if (found == nullptr) {
+// Whether the statistics that the stack was given are of its values.
+bool StatisticsReader::accept(Stack& stack, uint64_t rate_bytes, uint32_t samples) {
+  if (!agrees(stack.values[metric_index(Metric::kAllocSpace)], stack.allocated.weight_bytes, samples) ||
+      !agrees(stack.values[metric_index(Metric::kAllocObjects)], stack.allocated.weight_count, samples) ||
+      !agrees(stack.values[metric_index(Metric::kPeakSpace)], stack.peak.weight_bytes, samples) ||
+      !agrees(stack.values[metric_index(Metric::kPeakObjects)], stack.peak.weight_count, samples)) {
     return false;
   }
-  const StackStatistics& facts = *found;
-  if (!agrees(stack.values[metric_index(Metric::kAllocSpace)], facts.allocated.weight_bytes, samples) ||
-      !agrees(stack.values[metric_index(Metric::kAllocObjects)], facts.allocated.weight_count, samples) ||
-      !agrees(stack.values[metric_index(Metric::kPeakSpace)], facts.peak.weight_bytes, samples) ||
-      !agrees(stack.values[metric_index(Metric::kPeakObjects)], facts.peak.weight_count, samples)) {
+  // Without parts all samples are running totals.
+  if (stack.parts.empty() && (stack.values[metric_index(Metric::kInuseObjects)] != 0 ||
+                              stack.values[metric_index(Metric::kInuseSpace)] != 0)) {
     return false;
   }
   std::vector<LiveGroup> live;
@@ -356,23 +273,15 @@ bool StatisticsReader::apply_to(Stack& stack, const Profile& profile, uint64_t i
     if (part.labels.empty() && !has_live_values) {
       continue;  // the running totals
     }
-    const std::optional<LiveGroup> group = live_group(part, profile.rate_bytes, samples);
+    const std::optional<LiveGroup> group = live_group(part, rate_bytes, samples);
     if (!group) {
       return false;
     }
     live.push_back(*group);
   }
   stack.has_statistics = true;
-  stack.walk = facts.walk;
-  stack.allocated = facts.allocated;
-  stack.freed = facts.freed;
-  stack.peak = facts.peak;
-  stack.lifetime_ns = facts.lifetime_ns;
-  stack.lifetimes = facts.lifetimes;
-  stack.births = facts.births;
-  stack.load_births = facts.load_births;
   stack.live = std::move(live);
-  stack.parts.clear();
+  std::vector<LabeledValues>().swap(stack.parts);  // and its memory
   return true;
 }
 
@@ -380,18 +289,18 @@ void StatisticsReader::apply(Profile& profile, std::vector<uint32_t> samples_of)
   const bool has_statistics = profile.from_memprof && std::all_of(profile.has_metric.begin(),
                                                                   profile.has_metric.begin() + kFirstMetrics,
                                                                   [](bool has) { return has; });
-  const std::vector<uint64_t> ids =
-      has_statistics ? unite_stacks(profile, &samples_of) : std::vector<uint64_t>();
+  const std::vector<bool> is_given =
+      has_statistics ? take_statistics(profile, &samples_of) : std::vector<bool>(profile.stacks.size());
   for (size_t i = 0; i < profile.stacks.size(); ++i) {
     Stack& stack = profile.stacks[i];
-    if (has_statistics && apply_to(stack, profile, ids[i], samples_of[i])) {
-      continue;
+    if (is_given[i]) {
+      if (accept(stack, profile.rate_bytes, samples_of[i])) continue;
+      static_cast<StackStatistics&>(stack) = StackStatistics();
     }
-    if (has_statistics && is_only_apart(stack) && stack.parts.size() == 1 && stack.parts[0].labels.empty()) {
+    // With another tool's stacks united, its one part can have no labels.
+    if (stack.parts.size() == 1 && stack.parts[0].labels.empty()) stack.parts.clear();
+    if (has_statistics && is_only_apart(stack) && stack.parts.empty()) {
       stack.has_statistics = true;  // exact, and it needs none
-    }
-    if (stack.parts.size() == 1 && stack.parts[0].labels.empty()) {
-      stack.parts.clear();
     }
   }
 }

@@ -13,7 +13,6 @@
 #include <map>
 #include <optional>
 #include <string_view>
-#include <unordered_map>
 #include <vector>
 
 #include "profile/files/read_budget.h"
@@ -34,7 +33,7 @@ class StatisticsReader {
   explicit StatisticsReader(ReadBudget* budget = nullptr) : budget_(budget) {}
 
   // One comment of the file.  Fills the facts of `profile` from "#memprof.profile"; keeps "#memprof.stack"
-  // and "#memprof.stacks" for apply(); puts others for people into Profile::comments.
+  // and "#memprof.stacks" for apply(), until which the text must stay; puts others for people into Profile::comments.
   void comment(std::string_view text, Profile& profile);
 
   // Gives statistics to the stacks whose `values` and `parts` agree with their comment and labels; their
@@ -44,24 +43,17 @@ class StatisticsReader {
   void apply(Profile& profile, std::vector<uint32_t> samples_of) const;
 
  private:
-  using Known = std::unordered_map<uint64_t, StackStatistics>;
+  using Packed = std::multimap<unsigned, std::string_view>;
 
-  static void add(uint64_t id, const StackStatistics& statistics, Known* known);
-  // nullptr: no comment is of this stack.  `sum` is where those of several are added up.
-  const StackStatistics* find(uint64_t id, StackStatistics* sum) const;
-  bool apply_to(Stack& stack, const Profile& profile, uint64_t id, uint32_t samples) const;
+  // Which stacks have statistics in comments, which are theirs then.
+  std::vector<bool> take_statistics(Profile& profile, std::vector<uint32_t>* samples_of) const;
+  static bool accept(Stack& stack, uint64_t rate_bytes, uint32_t samples);
 
-  Known stacks_;                      // by StackId
-  std::map<unsigned, Known> packed_;  // by bits of a short id, and short id
+  std::vector<IdentifiedStatistics> stacks_;  // of "#memprof.stack"
+  Packed packed_;                             // the comments "#memprof.stacks" by the bits of their ids
   bool has_profile_comment_ = false;
   bool has_resident_ = false;
   ReadBudget* budget_;
 };
-
-// For each location what StackId takes of it (format/pprof/comments.h).
-std::vector<uint64_t> location_keys(const Profile& profile);
-
-// The StackId of each stack.
-std::vector<uint64_t> stack_ids(const Profile& profile);
 
 }  // namespace memprof::profile

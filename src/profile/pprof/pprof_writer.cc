@@ -19,6 +19,7 @@
 #include "profile/model/metric.h"
 #include "profile/model/name_evidence.h"
 #include "profile/names/place_names.h"
+#include "profile/pprof/ids/stack_ids.h"
 #include "profile/pprof/packed_statistics.h"
 #include "profile/pprof/pprof_statistics.h"
 #include "profile/view/shared_sizes.h"

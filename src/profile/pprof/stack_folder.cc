@@ -11,14 +11,6 @@
 namespace memprof::profile {
 namespace {
 
-uint64_t hash_of(const std::vector<uint32_t>& locations) {
-  uint64_t hash = locations.size();
-  for (const uint32_t location : locations) {
-    hash = hash_with(hash, location);
-  }
-  return hash;
-}
-
 uint64_t hash_of(const std::vector<Label>& labels) {
   uint64_t hash = labels.size();
   for (const Label& label : labels) {
@@ -54,23 +46,19 @@ bool StackFolder::is_stack(uint32_t index, const std::vector<uint32_t>& location
 
 // The stack with these locations, this heap and process; a new one if there is none.  The samples of a stack mostly follow
 // each other.
-uint32_t StackFolder::stack_with(const std::vector<uint32_t>& locations, const std::string& heap,
-                                 const std::string& process) {
+uint32_t StackFolder::stack_with(const std::vector<uint32_t>& locations, uint64_t hash,
+                                 const std::string& heap, const std::string& process) {
   if (!stacks_.empty() && is_stack(static_cast<uint32_t>(stacks_.size() - 1), locations, heap, process)) {
     return static_cast<uint32_t>(stacks_.size() - 1);
   }
-  const uint64_t hash =
-      hash_of(locations) ^ std::hash<std::string>()(heap) ^ 3 * std::hash<std::string>()(process);
-  const auto [first, last] = stacks_by_hash_.equal_range(hash);
-  for (auto known = first; known != last; ++known) {
-    if (is_stack(known->second, locations, heap, process)) {
-      return known->second;
-    }
-  }
+  hash ^= std::hash<std::string>()(heap) ^ 3 * std::hash<std::string>()(process);
+  const auto known = stacks_by_hash_.find(
+      hash, [&](uint32_t candidate) { return is_stack(candidate, locations, heap, process); });
+  if (known) return *known;
   budget_.charge(2 * sizeof(Stack) + ReadBudget::kHashEntryBytes + locations.size() * sizeof(uint32_t) +
                  heap.size() + process.size());
   const auto index = static_cast<uint32_t>(stacks_.size());
-  stacks_by_hash_.emplace(hash, index);
+  stacks_by_hash_.add(hash, index);
   Stack& stack = stacks_.emplace_back();
   stack.locations = locations;
   stack.heap = heap;
@@ -112,16 +100,19 @@ LabeledValues& StackFolder::part_with(uint32_t stack_index, std::vector<Label> l
   return stack.parts.emplace_back(LabeledValues{std::move(labels), {}});
 }
 
-void StackFolder::add(const std::vector<uint32_t>& locations, std::vector<Label> labels,
+void StackFolder::add(const std::vector<uint32_t>& locations, uint64_t hash, std::vector<Label> labels,
                       const std::array<double, kMetricCount>& values) {
   const std::string heap = take(schema::kHeap, &labels);
   const std::string process = take(schema::kProcess, &labels);
-  const uint32_t index = stack_with(locations, heap, process);
-  ++samples_of_[index];
-  LabeledValues& part = part_with(index, std::move(labels));
+  const uint32_t index = stack_with(locations, hash, heap, process);
+  const bool is_first = samples_of_[index]++ == 0;
+  Stack& stack = stacks_[index];
+  if (!labels.empty() && stack.parts.empty() && !is_first) part_with(index, {}).values = stack.values;
+  const bool has_parts = !labels.empty() || !stack.parts.empty();
+  LabeledValues* const part = has_parts ? &part_with(index, std::move(labels)) : nullptr;
   for (size_t i = 0; i < kMetricCount; ++i) {
-    part.values[i] += values[i];
-    stacks_[index].values[i] += values[i];
+    if (part != nullptr) part->values[i] += values[i];
+    stack.values[i] += values[i];
   }
 }
 

@@ -11,7 +11,7 @@
 
 #include "profile/model/estimate.h"
 #include "profile/model/metric.h"
-#include "profile/pprof/pprof_statistics.h"
+#include "profile/pprof/ids/stack_ids.h"
 #include "profile/text/markup/json_text.h"
 
 namespace memprof::cli {
