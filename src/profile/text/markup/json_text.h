@@ -28,9 +28,9 @@ nlohmann::json json_from_text(std::string_view json);
 nlohmann::json json_or_null(std::string_view json);
 
 // An estimate as a whole number.  Rounded here, and nowhere before.
-inline int64_t json_rounded(double value) {
+inline int64_t json_rounded(double amount) {
   constexpr double kMax = 9.2e18;
-  return std::llround(std::clamp(value, -kMax, kMax));
+  return std::llround(std::clamp(amount, -kMax, kMax));
 }
 
 }  // namespace memprof::profile
