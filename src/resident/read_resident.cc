@@ -185,7 +185,8 @@ class Reader {
       }
     }
     has_time = has_time && chosen.is_whole;
-    sum_.state |= has_time || seen_[0].count >= kEnoughBlocks ? 0 : kResidentCut;
+    are_few_ = !has_time && seen_[0].count < kEnoughBlocks;
+    sum_.state |= are_few_ ? kResidentCut : 0;
     sum_.state |= blocks_.count != 0 && looked_ == 0 ? kResidentCut | kResidentHeapCut : 0;
     double absent = 0;
     double slack = 0;
@@ -330,6 +331,9 @@ class Reader {
       sum_.of(kind) += m.resident_bytes - blocks;
       other_heap_bytes_ += kind == MappingKind::kHeap && !m.is_break && !m.is_glibc ? m.resident_bytes : 0;
     }
+    // Whose the rest is more blocks would have told.
+    const bool may_be_heaps = sum_.anonymous_bytes + sum_.runtime_bytes > sum_.heap_bytes / 4;
+    sum_.state |= are_few_ && may_be_heaps ? kResidentHeapCut : 0;
   }
 
   void read_free() {
@@ -369,6 +373,7 @@ class Reader {
   double* mapped_bytes_;  // by mapping: what chunks in it that are mappings of their own stand for, and pools
   BlocksSeen seen_[2];    // small ones, large ones
   size_t looked_ = 0;
+  bool are_few_ = false;  // ... for want of time
   uint64_t break_start_ = 0;
   double mapped_scale_ = 1;
   uint64_t pool_free_bytes_ = 0;

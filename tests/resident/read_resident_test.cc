@@ -244,6 +244,18 @@ TEST(ReadResidentTest, BlocksDoNotTakeTheTimeOfTheMappings) {
   EXPECT_EQ(4'000'000u, m.live_bytes);
 }
 
+// Of jemalloc only blocks tell which mappings it has.
+TEST(ReadResidentTest, WhereFewBlocksWereSeenTheHeapOfAnotherAllocatorIsNotKnown) {
+  for (const uint64_t blocks : {31, 1000}) {
+    MadeUpMap process;
+    process.map = "7f0000000000-7f0000400000 rw-p 0 0:0 0 \n7f0001000000-7f0005000000 rw-p 0 0:0 0 \n";
+    process.max_bytes = 68 * kMiB;  // over when the mappings were counted
+    std::vector<Block> list;
+    for (uint64_t i = 0; i < blocks; ++i) list.push_back({0x7f0000000000 + 64 * i, 64, 64, 1});
+    EXPECT_EQ(blocks == 31, process.read(list, {68 * kMiB, 68 * kMiB, 0, 0, 0}).is_heap_known()) << blocks;
+  }
+}
+
 TEST(ReadResidentTest, AHeapThatTheTimeDidNotReachIsNotKnown) {
   MadeUpMap process;
   process.map = "1000000-2000000 rw-p 0 0:0 0 [heap]\n7f0000000000-7f0000400000 rw-p 0 0:0 0 \n";
