@@ -5,7 +5,6 @@
 #include <new>
 #include <type_traits>
 
-#include "resident/blocks/block_choice.h"
 #include "resident/boehm_heap.h"
 #include "resident/glibc_heap.h"
 #include "resident/map_parser.h"

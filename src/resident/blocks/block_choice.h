@@ -14,9 +14,23 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "resident/read_resident.h"
-
 namespace memprof::resident {
+
+// A sampled block that is live.
+struct Block {
+  uint64_t address = 0;
+  uint64_t size_bytes = 0;
+  double weight_bytes = 0;
+  double weight_count = 0;
+  float* share = nullptr;  // gets how much of it is in memory, 0 to 1; nullptr: not wanted
+};
+
+// The blocks: read where they lie, for there may be millions.
+struct BlockList {
+  size_t count = 0;
+  Block (*at)(const void* context, size_t index) = nullptr;
+  const void* context = nullptr;
+};
 
 inline constexpr size_t kMaxSmallChosen = 32768;
 inline constexpr size_t kMaxLargeChosen = 131072;
