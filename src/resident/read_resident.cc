@@ -171,8 +171,8 @@ class Reader {
     Block* const room = choice_room();
     const BlockChoice chosen =
         choose_blocks(blocks_, room, [this] { return source_.may_go_on_until(kUntilBlocks); });
-    seen_[0].live = chosen.small_live;
-    seen_[1].live = chosen.large_live;
+    seen_[0].live = chosen.small_live, seen_[0].live_blocks = chosen.small_live_blocks;
+    seen_[1].live = chosen.large_live, seen_[1].live_blocks = chosen.large_live_blocks;
     bool has_time = true;
     for (size_t i = 0; i < chosen.large_count && has_time; ++i) {
       has_time = look_at(room[i], &seen_[1]);
@@ -192,7 +192,7 @@ class Reader {
     for (const BlocksSeen& of : seen_) {
       const double scale = of.seen > 0 ? of.live / of.seen : 0;
       absent += of.absent * scale;
-      slack += of.chunks_seen > 0 ? of.slack * of.live / of.chunks_seen : 0;
+      slack += of.chunks_seen > 0 ? of.slack * of.live_blocks / of.chunks_seen : 0;
     }
     const double live = seen_[0].live + seen_[1].live;
     const double seen = seen_[0].seen + seen_[1].seen;
@@ -241,7 +241,7 @@ class Reader {
         is_in_heap || may_be_mapped ? glibc_chunk_bytes(source_, b.address, b.size_bytes, &is_mapped) : 0;
     const uint64_t whole = chunk != 0 ? chunk : class_bytes(b.size_bytes);
     ++of->chunks;
-    of->chunks_seen += b.weight_bytes;
+    of->chunks_seen += b.weight_count;
     of->slack += b.weight_count * static_cast<double>(whole - b.size_bytes);
     return is_mapped ? chunk : 0;
   }

@@ -244,6 +244,17 @@ TEST(ReadResidentTest, BlocksDoNotTakeTheTimeOfTheMappings) {
   EXPECT_EQ(4'000'000u, m.live_bytes);
 }
 
+// One of 48,000 bytes among 1,024 would have more weight than all others.
+TEST(ReadResidentTest, SlackIsOfBlocksNotOfTheirBytes) {
+  MadeUpMap process;
+  process.map = "1000000-5000000 rw-p 0 0:0 0 [heap]\n";
+  std::vector<Block> blocks;
+  for (uint64_t i = 0; i < 100'000; ++i) blocks.push_back({0x1000010 + 48 * i, 40, 40, 1});
+  for (uint64_t i = 0; i < 100; ++i) blocks.push_back({0x2000010 + 57344 * i, 57344, 57344, 1});
+  const ResidentMemory m = process.read(blocks, {64 * kMiB, 64 * kMiB, 0, 0, 0});
+  EXPECT_NEAR(100'000.0 * 8, static_cast<double>(m.slack_bytes), 100'000.0 * 8 / 20);
+}
+
 // Of jemalloc only blocks tell which mappings it has.
 TEST(ReadResidentTest, WhereFewBlocksWereSeenTheHeapOfAnotherAllocatorIsNotKnown) {
   for (const uint64_t blocks : {31, 1000}) {

@@ -44,6 +44,8 @@ inline bool is_large_block(const Block& b) {
 struct BlockChoice {
   double small_live = 0;  // the weights of all, chosen or not
   double large_live = 0;
+  double small_live_blocks = 0;  // how many all stand for
+  double large_live_blocks = 0;
   size_t small_count = 0;  // chosen
   size_t large_count = 0;
   bool is_whole = true;  // false: the time was over before the end of the list
@@ -53,10 +55,11 @@ struct BlockChoice {
 struct BlocksSeen {
   size_t count = 0;
   double live = 0;
+  double live_blocks = 0;
   double seen = 0;
   double absent = 0;
-  size_t chunks = 0;  // of how many the slack is known
-  double chunks_seen = 0;
+  size_t chunks = 0;       // of how many the slack is known
+  double chunks_seen = 0;  // blocks that these stand for: a few large ones would tell little by their bytes
   double slack = 0;
 };
 
@@ -98,6 +101,7 @@ BlockChoice choose_blocks(const BlockList& blocks, Block* room, MayGoOn may_go_o
     const Block b = blocks.at(blocks.context, i);
     large += is_large_block(b) ? 1 : 0;
     (is_large_block(b) ? choice.large_live : choice.small_live) += b.weight_bytes;
+    (is_large_block(b) ? choice.large_live_blocks : choice.small_live_blocks) += b.weight_count;
   }
   EachSoMany of_large(large / kMaxLargeChosen + (large % kMaxLargeChosen != 0 ? 1 : 0));
   const size_t small = blocks.count - large;
