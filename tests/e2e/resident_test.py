@@ -167,7 +167,7 @@ class Resident(e2e.Test):
         """As vim ends that holds a large file, at rate 0."""
         path = self.folder / "blocks.pb.gz"
         result = e2e.run([e2e.COMMAND, "run", "-r", "0", "-o", path, "--", e2e.program("many_blocks")])
-        self.check(result)
+        self.assertEqual(result.returncode, 0, result.stderr)
         live = int(result.stdout.split()[1])
         m = self.resident(path)
         self.assertAlmostEqual(m["live_bytes"], live, delta=MIB)
