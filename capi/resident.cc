@@ -19,7 +19,8 @@ static_assert(MEMPROF_RESIDENT_FREE_KNOWN == memprof::kResidentFreeKnown &&
               MEMPROF_RESIDENT_TCMALLOC == memprof::kResidentTcmalloc &&
               MEMPROF_RESIDENT_COUNTED == memprof::kResidentCounted &&
               MEMPROF_RESIDENT_NO_GLIBC == memprof::kResidentNoGlibc &&
-              MEMPROF_RESIDENT_OTHER_HEAP == memprof::kResidentOtherHeap);
+              MEMPROF_RESIDENT_OTHER_HEAP == memprof::kResidentOtherHeap &&
+              MEMPROF_RESIDENT_HEAP_CUT == memprof::kResidentHeapCut);
 
 extern "C" {
 

@@ -814,6 +814,7 @@ typedef struct memprof_resident {
 #define MEMPROF_RESIDENT_COUNTED 32   /* counted_bytes are all blocks of the allocator behind malloc       */
 #define MEMPROF_RESIDENT_NO_GLIBC 64  /* free_bytes is not known: there is no glibc that is a library      */
 #define MEMPROF_RESIDENT_OTHER_HEAP 128 /* ... there is one, whose malloc has no heap                      */
+#define MEMPROF_RESIDENT_HEAP_CUT 256   /* CUT so early that only rss, swap, files, shared and live hold    */
 
 /* Takes a snapshot, in any state but UNINITIALIZED, while the program runs on.  The pages come from the
  * system, not from malloc.  On success *snapshot is to be given to memprof_free_snapshot.

@@ -84,34 +84,37 @@ struct Looking {
   }
 };
 
+resident::Block block_at(const void* context, size_t index) {
+  const auto& s = *static_cast<const Snapshot*>(context);
+  const SnapshotRecord& r = s.records.data[index];
+  return {r.address, r.size_bytes, r.weight_bytes, r.weight_count, &s.resident_shares.data[index]};
+}
+
 int read_view(Looking* looking, Snapshot* s) {
   const Pages scratch(resident::scratch_bytes());
-  const Pages room((s->records.size + 1) * sizeof(resident::Block));
-  auto* const blocks = room.as<resident::Block>();
-  if (scratch.as<void>() == nullptr || blocks == nullptr || !s->make_resident_shares()) {
+  if (scratch.as<void>() == nullptr || !s->make_resident_shares()) {
     return MEMPROF_ERR_NO_MEMORY;
+  }
+  // Before the sums are read, for it takes pages.
+  for (uint64_t i = 0; i < s->records.size; ++i) {
+    s->resident_shares.data[i] = -1;
   }
   platform::MemoryTotals totals;
   if (const int error = platform::read_memory_totals(looking->view, &totals); error < 0) {
     platform::set_last_error(error);
     return MEMPROF_ERR_SYSTEM;
   }
-  for (uint64_t i = 0; i < s->records.size; ++i) {
-    const SnapshotRecord& r = s->records.data[i];
-    s->resident_shares.data[i] = -1;
-    blocks[i] = {r.address, r.size_bytes, r.weight_bytes, r.weight_count, &s->resident_shares.data[i]};
-  }
   const auto pages_at = [](const void* start, uint64_t size_bytes) {
     const auto address = reinterpret_cast<uint64_t>(start);
     return resident::OwnPages{address, address + size_bytes};
   };
-  const resident::OwnPages own[] = {pages_at(s, s->mapping_bytes()), pages_at(blocks, room.size_bytes()),
+  const resident::OwnPages own[] = {pages_at(s, s->mapping_bytes()),
                                     pages_at(scratch.as<void>(), scratch.size_bytes()),
                                     pages_at(s->resident_shares.data, s->records.size * sizeof(float))};
   s->resident = resident::read_resident(looking->source(),
                                         {totals.resident_bytes, totals.anonymous_bytes, totals.file_bytes,
                                          totals.shared_bytes, totals.swap_bytes},
-                                        blocks, s->records.size, scratch.as<void>(), own,
+                                        {s->records.size, block_at, s}, scratch.as<void>(), own,
                                         looking->view.is_own ? sizeof(own) / sizeof(own[0]) : 0);
   counts::claim_counted(s->allocator_counts, &s->resident);
   add_counts(s->allocator_counts, looking->start_ns, &s->resident);

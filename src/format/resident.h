@@ -46,6 +46,9 @@ inline constexpr uint64_t kResidentNoGlibc =
     64;  // free memory is not known: the process has no glibc that is a library
 inline constexpr uint64_t kResidentOtherHeap = 128;  // ... it has one, whose malloc has no heap
 
+// The time was over before the heap was known: only what ResidentField::is_quick has holds; the rest is too small, or 0.
+inline constexpr uint64_t kResidentHeapCut = 256;
+
 struct ResidentMemory {
   uint64_t total_bytes = 0;  // RSS; 0: nothing is known
   uint64_t swap_bytes = 0;
@@ -86,6 +89,7 @@ struct ResidentMemory {
   }
 
   bool is_known() const { return total_bytes != 0; }
+  bool is_heap_known() const { return is_known() && (state & kResidentHeapCut) == 0; }
   // What is in memory of the program's blocks.
   double blocks_bytes() const {
     return live_bytes > absent_bytes ? static_cast<double>(live_bytes - absent_bytes) : 0;
@@ -123,6 +127,15 @@ struct ResidentField {
   const char* key;
   const char* json;  // nullptr: not there by itself
   uint64_t ResidentMemory::* member;
+
+  // It needs no look at pages, and is known where the time was over (kResidentHeapCut).
+  bool is_quick() const {
+    return member == &ResidentMemory::total_bytes || member == &ResidentMemory::swap_bytes ||
+           member == &ResidentMemory::files_bytes || member == &ResidentMemory::shared_bytes ||
+           member == &ResidentMemory::live_bytes || member == &ResidentMemory::counted_bytes ||
+           member == &ResidentMemory::tables_bytes || member == &ResidentMemory::counted_age_ns;
+  }
+  bool is_known_of(const ResidentMemory& memory) const { return memory.is_heap_known() || is_quick(); }
 };
 inline constexpr ResidentField kResidentFields[] = {
     {"total", "rss_bytes", &ResidentMemory::total_bytes},

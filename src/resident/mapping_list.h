@@ -25,7 +25,8 @@ struct MappingEntry {
   uint64_t swap_bytes = 0;
   uint64_t file_start = 0;  // of kFiles without a file: where the first mapping of the file before it begins
   MappingKind kind = MappingKind::kAnonymous;
-  bool has_resident = false;
+  bool has_resident = false;  // the map has its size
+  bool is_counted = false;    // its pages were counted, all of them
   bool is_accessible = false;
   bool is_anonymous = false;  // private, without a file: its pages can be counted by mincore
   bool is_break = false;      // [heap]

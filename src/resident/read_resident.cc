@@ -18,16 +18,15 @@ namespace {
 
 constexpr size_t kMapTextBytes = kGlibcScratchBytes;
 constexpr size_t kTextAt = 4096;  // behind the parser
-constexpr size_t kMaxBlocksLookedAt = 32768;
 // What is larger may take all the time that there is, so it comes last.
 constexpr uint64_t kLargeBytes = uint64_t{1} << 30;
 // Parts of the time, in percent, after which each has to leave the rest to what comes behind it.
 constexpr unsigned kUntilPages = 40;
 constexpr unsigned kUntilBlocks = 60;
 constexpr unsigned kUntilPools = 75;
+constexpr unsigned kToTheEnd = 100;
 // Blocks are looked at in so many rounds, each through the whole heap: the first rounds stand for the others.
 constexpr size_t kRounds = 64;
-constexpr uint64_t kLargeBlockBytes = 64 << 10;
 constexpr size_t kEnoughBlocks = 1024;  // shares of them are within 3 % of those of all
 constexpr size_t kBlocksBetweenClocks = 32;
 
@@ -37,32 +36,30 @@ uint64_t rounded(double bytes) {
 
 class Reader {
  public:
-  Reader(const MemorySource& source, const Totals& totals, Block* blocks, size_t block_count, void* scratch)
+  Reader(const MemorySource& source, const Totals& totals, const BlockList& blocks, void* scratch,
+         const OwnPages* own, size_t own_count)
       : source_(source),
         totals_(totals),
         blocks_(blocks),
-        block_count_(block_count),
+        own_(own),
+        own_count_(own_count),
         text_(static_cast<char*>(scratch)),
         mappings_(reinterpret_cast<MappingEntry*>(text_ + kMapTextBytes), kMaxMappings),
         mapped_bytes_(
             reinterpret_cast<double*>(text_ + kMapTextBytes + kMaxMappings * sizeof(MappingEntry))) {}
 
-  ResidentMemory read(const OwnPages* own, size_t own_count) {
-    std::sort(blocks_, blocks_ + block_count_,
-              [](const Block& a, const Block& b) { return a.address < b.address; });
+  ResidentMemory read() {
     read_map();
     for (const MappingEntry& m : mappings_)
       break_start_ = m.is_break && break_start_ == 0 ? m.start : break_start_;
     find_static_data();
     find_glibc_heaps();
+    // Before anything else takes memory, and the time: without the mappings nothing has a size.
     count_pages(kUntilPages, [](const MappingEntry& m) { return m.limit - m.start <= kLargeBytes; });
     look_at_blocks();
-    find_pools(own, own_count);
-    count_pages(100, [](const MappingEntry& m) { return m.limit - m.start > kLargeBytes; });
+    find_pools();
+    count_pages(kToTheEnd, [](const MappingEntry&) { return true; });
     sum_others();
-    for (size_t i = 0; i < own_count; ++i) {
-      take_out(own[i]);
-    }
     const auto count = static_cast<size_t>(mappings_.end() - mappings_.begin());
     const size_t room_bytes = (kMaxMappings - count) * sizeof(double);  // what no mapping needs
     const uint64_t collected = take_out_boehm_heap(source_, mappings_, mapped_bytes_ + count, room_bytes);
@@ -76,16 +73,6 @@ class Reader {
   }
 
  private:
-  struct BlocksSeen {
-    size_t count = 0;
-    double live = 0;
-    double seen = 0;
-    double absent = 0;
-    size_t chunks = 0;  // of how many the slack is known
-    double chunks_seen = 0;
-    double slack = 0;
-  };
-
   static void add_mapping(void* context, const Mapping& mapping) {
     static_cast<MappingList*>(context)->add(mapping);
   }
@@ -98,7 +85,7 @@ class Reader {
     for (size_t got = 0; (got = source_.read_map(source_.context, text, kMapTextBytes - kTextAt)) != 0;) {
       parser.feed(text, got);
       if (!source_.may_go_on()) {
-        sum_.state |= kResidentCut;
+        sum_.state |= kResidentCut | kResidentHeapCut;
         break;
       }
     }
@@ -128,12 +115,12 @@ class Reader {
   // Where the map has no sizes: of anonymous mappings page by page.
   void count_pages(unsigned until, bool (*is_meant)(const MappingEntry&)) {
     for (MappingEntry& m : mappings_) {
-      if (m.has_resident || !m.is_accessible || !is_meant(m)) {
+      if (m.has_resident || m.is_counted || !m.is_accessible || !is_meant(m)) {
         continue;
       }
       has_all_ = false;
       if (!source_.may_go_on_until(until)) {
-        sum_.state |= kResidentCut;
+        sum_.state |= until == kToTheEnd ? kResidentCut : 0;
         break;
       }
       if (m.is_anonymous) {
@@ -145,7 +132,10 @@ class Reader {
       }
       if (m.limit - m.start > kLargeBytes && !source_.may_go_on()) {
         sum_.state |= kResidentCut;  // perhaps in the middle of it
+        continue;
       }
+      m.is_counted = true;
+      take_out_own(&m);
     }
   }
 
@@ -165,40 +155,44 @@ class Reader {
     sum_.files_bytes -= std::min(own_files_ - in_shared, sum_.files_bytes);
   }
 
-  void take_out(const OwnPages& own) {
-    MappingEntry* const m = mappings_.find(own.start);
-    if (m != nullptr && own.limit <= m->limit) {
-      const uint64_t bytes =
-          std::min(m->resident_bytes, source_.count(Pages::kPrivate, own.start, own.limit));
-      m->resident_bytes -= bytes;
-      sum_.memprof_bytes += bytes;
+  void take_out_own(MappingEntry* m) {
+    for (size_t i = 0; i < own_count_ && m->is_anonymous; ++i) {
+      if (own_[i].start >= m->start && own_[i].limit <= m->limit) {
+        const uint64_t bytes =
+            std::min(m->resident_bytes, source_.count(Pages::kPrivate, own_[i].start, own_[i].limit));
+        m->resident_bytes -= bytes;
+        sum_.memprof_bytes += bytes;
+      }
     }
   }
 
-  // All large ones, of which each may be much that was never touched; of the small ones a sample is enough where the time
-  // is short, and it is taken from the whole heap.
+  // Large ones first, of which each may be much that was never touched.
   void look_at_blocks() {
+    Block* const room = choice_room();
+    const BlockChoice chosen =
+        choose_blocks(blocks_, room, [this] { return source_.may_go_on_until(kUntilBlocks); });
+    seen_[0].live = chosen.small_live, seen_[0].live_blocks = chosen.small_live_blocks;
+    seen_[1].live = chosen.large_live, seen_[1].live_blocks = chosen.large_live_blocks;
     bool has_time = true;
-    const size_t step = block_count_ / kMaxBlocksLookedAt + 1;
-    for (size_t i = 0; i < block_count_; ++i) {
-      BlocksSeen& of = seen_[is_large(blocks_[i])];
-      of.live += blocks_[i].weight_bytes;
-      if (is_large(blocks_[i]) && has_time) {
-        has_time = look_at(blocks_[i], &of);
-      }
+    for (size_t i = 0; i < chosen.large_count && has_time; ++i) {
+      has_time = look_at(room[i], &seen_[1]);
     }
+    const Block* const small = room + kMaxLargeChosen;
     for (size_t round = 0; round < kRounds && has_time; ++round) {
-      for (size_t i = round * step; i < block_count_ && has_time; i += kRounds * step) {
-        has_time = is_large(blocks_[i]) || look_at(blocks_[i], &seen_[0]);
+      for (size_t i = round; i < chosen.small_count && has_time; i += kRounds) {
+        has_time = look_at(small[i], &seen_[0]);
       }
     }
-    sum_.state |= has_time || seen_[0].count >= kEnoughBlocks ? 0 : kResidentCut;
+    has_time = has_time && chosen.is_whole;
+    are_few_ = !has_time && seen_[0].count < kEnoughBlocks;
+    sum_.state |= are_few_ ? kResidentCut : 0;
+    sum_.state |= blocks_.count != 0 && looked_ == 0 ? kResidentCut | kResidentHeapCut : 0;
     double absent = 0;
     double slack = 0;
     for (const BlocksSeen& of : seen_) {
       const double scale = of.seen > 0 ? of.live / of.seen : 0;
       absent += of.absent * scale;
-      slack += of.chunks_seen > 0 ? of.slack * of.live / of.chunks_seen : 0;
+      slack += of.chunks_seen > 0 ? of.slack * of.live_blocks / of.chunks_seen : 0;
     }
     const double live = seen_[0].live + seen_[1].live;
     const double seen = seen_[0].seen + seen_[1].seen;
@@ -207,8 +201,6 @@ class Reader {
     sum_.slack_bytes = rounded(slack);
     mapped_scale_ = seen > 0 ? live / seen : 1;
   }
-
-  static bool is_large(const Block& b) { return b.size_bytes >= kLargeBlockBytes; }
 
   // false: there is no time for more.
   bool look_at(const Block& b, BlocksSeen* of) {
@@ -240,7 +232,7 @@ class Reader {
   uint64_t look_at_chunk(const MappingEntry& m, const Block& b, BlocksSeen* of) {
     const bool is_in_heap = m.is_break || m.is_glibc;
     // A chunk that is a mapping of its own begins with a page; where it was aligned, it is large.
-    const bool may_be_mapped = is_large(b) || b.address % source_.page_bytes == 16;
+    const bool may_be_mapped = is_large_block(b) || b.address % source_.page_bytes == 16;
     if (is_in_heap && !may_be_mapped && of->chunks >= kEnoughBlocks) {
       return 0;
     }
@@ -249,7 +241,7 @@ class Reader {
         is_in_heap || may_be_mapped ? glibc_chunk_bytes(source_, b.address, b.size_bytes, &is_mapped) : 0;
     const uint64_t whole = chunk != 0 ? chunk : class_bytes(b.size_bytes);
     ++of->chunks;
-    of->chunks_seen += b.weight_bytes;
+    of->chunks_seen += b.weight_count;
     of->slack += b.weight_count * static_cast<double>(whole - b.size_bytes);
     return is_mapped ? chunk : 0;
   }
@@ -269,7 +261,7 @@ class Reader {
   }
 
   // In what is not known to be an allocator's, and not memprof's own.
-  void find_pools(const OwnPages* own, size_t own_count) {
+  void find_pools() {
     for (const MappingEntry& m : mappings_) {
       // An arena that was mapped right behind a library's .bss is one mapping with it.
       const bool may_have = m.kind == MappingKind::kAnonymous || m.kind == MappingKind::kFiles;
@@ -278,7 +270,7 @@ class Reader {
       }
       for (uint64_t at = m.start; at < m.limit;) {
         const OwnPages* next = nullptr;
-        for (const OwnPages* o = own; o != own + own_count; ++o) {
+        for (const OwnPages* o = own_; o != own_ + own_count_; ++o) {
           next =
               o->limit > at && o->start < m.limit && (next == nullptr || o->start < next->start) ? o : next;
         }
@@ -330,10 +322,17 @@ class Reader {
       if (kind != MappingKind::kHeap) {
         blocks = std::min(m.resident_bytes, rounded(mapped_bytes_[&m - mappings_.begin()] * mapped_scale_));
       }
+      // What was not counted may be the heap's, unless all blocks lie elsewhere.
+      const bool has_blocks = kind == MappingKind::kHeap || mapped_bytes_[&m - mappings_.begin()] > 0;
+      const bool has_size = m.has_resident || m.is_counted || !m.is_anonymous || !m.is_accessible;
+      sum_.state |= has_blocks && !has_size ? kResidentCut | kResidentHeapCut : 0;
       sum_.heap_bytes += blocks;
       sum_.of(kind) += m.resident_bytes - blocks;
       other_heap_bytes_ += kind == MappingKind::kHeap && !m.is_break && !m.is_glibc ? m.resident_bytes : 0;
     }
+    // Whose the rest is more blocks would have told.
+    const bool may_be_heaps = sum_.anonymous_bytes + sum_.runtime_bytes > sum_.heap_bytes / 4;
+    sum_.state |= are_few_ && may_be_heaps ? kResidentHeapCut : 0;
   }
 
   void read_free() {
@@ -361,16 +360,19 @@ class Reader {
 
   // Behind all else in the scratch memory.
   void* window() { return mapped_bytes_ + kMaxMappings; }
+  Block* choice_room() { return reinterpret_cast<Block*>(static_cast<char*>(window()) + kGlibcWindowBytes); }
 
   const MemorySource& source_;
   const Totals& totals_;
-  Block* blocks_;
-  size_t block_count_;
+  const BlockList& blocks_;
+  const OwnPages* own_;
+  size_t own_count_;
   char* text_;
   MappingList mappings_;
   double* mapped_bytes_;  // by mapping: what chunks in it that are mappings of their own stand for, and pools
   BlocksSeen seen_[2];    // small ones, large ones
   size_t looked_ = 0;
+  bool are_few_ = false;  // ... for want of time
   uint64_t break_start_ = 0;
   double mapped_scale_ = 1;
   uint64_t pool_free_bytes_ = 0;
@@ -384,14 +386,14 @@ class Reader {
 }  // namespace
 
 size_t scratch_bytes() {
-  return kMapTextBytes + kMaxMappings * (sizeof(MappingEntry) + sizeof(double)) + kGlibcWindowBytes;
+  return kMapTextBytes + kMaxMappings * (sizeof(MappingEntry) + sizeof(double)) + kGlibcWindowBytes +
+         kMaxChosen * sizeof(Block);
 }
 
-ResidentMemory read_resident(const MemorySource& source, const Totals& totals, Block* blocks,
-                             size_t block_count, void* scratch, const OwnPages* own, size_t own_count) {
-  return totals.resident_bytes != 0
-             ? Reader(source, totals, blocks, block_count, scratch).read(own, own_count)
-             : ResidentMemory{};
+ResidentMemory read_resident(const MemorySource& source, const Totals& totals, const BlockList& blocks,
+                             void* scratch, const OwnPages* own, size_t own_count) {
+  return totals.resident_bytes != 0 ? Reader(source, totals, blocks, scratch, own, own_count).read()
+                                    : ResidentMemory{};
 }
 
 }  // namespace memprof::resident

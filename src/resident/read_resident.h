@@ -2,6 +2,8 @@
 // What a process has in memory, divided into parts (format/resident.h), from its map, its sampled blocks, and the
 // lists of its allocator.
 //
+// The sizes of mappings come first, for most of the answer is theirs; then as many blocks as there is time for.
+//
 // Model: each mapping has a kind by its name and neighbours.  Anonymous ones with a sampled block are an allocator's:
 // whole, but where all its blocks are chunks that glibc mapped for themselves; then as much of it as these stand for.
 // What blocks have in memory and what they take beyond their size is asked of the sampled blocks, and each stands for
@@ -16,18 +18,10 @@
 #include <cstdint>
 
 #include "format/resident.h"
+#include "resident/blocks/block_choice.h"
 #include "resident/memory_source.h"
 
 namespace memprof::resident {
-
-// A sampled block that is live.
-struct Block {
-  uint64_t address = 0;
-  uint64_t size_bytes = 0;
-  double weight_bytes = 0;
-  double weight_count = 0;
-  float* share = nullptr;  // gets how much of it is in memory, 0 to 1; nullptr: not wanted
-};
 
 // What the system counts for the process as a whole.
 struct Totals {
@@ -47,9 +41,8 @@ struct OwnPages {
 inline constexpr size_t kMaxMappings = 65536;  // what Linux lets a process have, by default
 size_t scratch_bytes();
 
-// Orders `blocks` by address.  `scratch`: scratch_bytes() of zeros, aligned to 16.
-ResidentMemory read_resident(const MemorySource& source, const Totals& totals, Block* blocks,
-                             size_t block_count, void* scratch, const OwnPages* own = nullptr,
-                             size_t own_count = 0);
+// `scratch`: scratch_bytes() of zeros, aligned to 16.
+ResidentMemory read_resident(const MemorySource& source, const Totals& totals, const BlockList& blocks,
+                             void* scratch, const OwnPages* own = nullptr, size_t own_count = 0);
 
 }  // namespace memprof::resident

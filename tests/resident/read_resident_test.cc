@@ -60,7 +60,10 @@ struct MadeUpMap {
 
   ResidentMemory read(std::vector<Block> blocks, const Totals& totals) {
     const std::vector<uint64_t> scratch(scratch_bytes() / 8 + 1);
-    return read_resident(source(), totals, blocks.data(), blocks.size(),
+    const auto at = [](const void* list, size_t i) {
+      return (*static_cast<const std::vector<Block>*>(list))[i];
+    };
+    return read_resident(source(), totals, {blocks.size(), at, &blocks},
                          const_cast<uint64_t*>(scratch.data()));
   }
 };
@@ -183,7 +186,7 @@ TEST(ReadResidentTest, WhatWasTakenToLookAtItIsMemprofs) {
   const std::vector<uint64_t> scratch(scratch_bytes() / 8 + 1);
   const OwnPages own[] = {{0x7f0000100000, 0x7f0000200000},
                           {0x7f0000300000, 0x7f0000500000}};  // not all is there
-  const ResidentMemory m = read_resident(process.source(), {4 * kMiB, 4 * kMiB, 0, 0, 0}, nullptr, 0,
+  const ResidentMemory m = read_resident(process.source(), {4 * kMiB, 4 * kMiB, 0, 0, 0}, {},
                                          const_cast<uint64_t*>(scratch.data()), own, 2);
   EXPECT_EQ(kMiB, m.memprof_bytes);
   EXPECT_EQ(3 * kMiB, m.anonymous_bytes);
@@ -195,6 +198,7 @@ TEST(ReadResidentTest, WithoutTimeItSaysSo) {
   process.has_time = false;
   const ResidentMemory m = process.read({}, {22 * kMiB, 0, 0, 0, 0});
   EXPECT_EQ(kResidentCut, m.state & kResidentCut);
+  EXPECT_FALSE(m.is_heap_known());
   EXPECT_FALSE(process.read({}, {}).is_known());
 }
 
@@ -217,6 +221,59 @@ TEST(ReadResidentTest, LargeBlocksAreLookedAtFirst) {
   m = process.read(blocks, {22 * kMiB, 0, 0, 0, 0});
   EXPECT_EQ(kResidentNoGlibc, m.state);
   EXPECT_NEAR(2.0 * kMiB, static_cast<double>(m.absent_bytes), 8192);
+}
+
+// Vim's at rate 0, at its end: 800,000 blocks took all the time, and nothing had a size.
+TEST(ReadResidentTest, BlocksDoNotTakeTheTimeOfTheMappings) {
+  MadeUpMap process;
+  process.map = "1000000-5000000 rw-p 0 0:0 0 [heap]\n7f0000000000-7f0000400000 rw-p 0 0:0 0 \n";
+  const BlockList blocks = {100'000,
+                            [](const void* context, size_t i) {
+                              // The first one takes all the time that there is.
+                              const_cast<MadeUpMap*>(static_cast<const MadeUpMap*>(context))->has_time =
+                                  false;
+                              return Block{0x1000010 + 48 * i, 40, 40, 1, nullptr};
+                            },
+                            &process};
+  const std::vector<uint64_t> scratch(scratch_bytes() / 8 + 1);
+  const ResidentMemory m = read_resident(process.source(), {68 * kMiB, 68 * kMiB, 0, 0, 0}, blocks,
+                                         const_cast<uint64_t*>(scratch.data()));
+  EXPECT_TRUE(m.is_heap_known());
+  EXPECT_EQ(64 * kMiB, m.heap_bytes);
+  EXPECT_EQ(4 * kMiB, m.anonymous_bytes);
+  EXPECT_EQ(4'000'000u, m.live_bytes);
+}
+
+// One of 48,000 bytes among 1,024 would have more weight than all others.
+TEST(ReadResidentTest, SlackIsOfBlocksNotOfTheirBytes) {
+  MadeUpMap process;
+  process.map = "1000000-5000000 rw-p 0 0:0 0 [heap]\n";
+  std::vector<Block> blocks;
+  for (uint64_t i = 0; i < 100'000; ++i) blocks.push_back({0x1000010 + 48 * i, 40, 40, 1});
+  for (uint64_t i = 0; i < 100; ++i) blocks.push_back({0x2000010 + 57344 * i, 57344, 57344, 1});
+  const ResidentMemory m = process.read(blocks, {64 * kMiB, 64 * kMiB, 0, 0, 0});
+  EXPECT_NEAR(100'000.0 * 8, static_cast<double>(m.slack_bytes), 100'000.0 * 8 / 20);
+}
+
+// Of jemalloc only blocks tell which mappings it has.
+TEST(ReadResidentTest, WhereFewBlocksWereSeenTheHeapOfAnotherAllocatorIsNotKnown) {
+  for (const uint64_t blocks : {31, 1000}) {
+    MadeUpMap process;
+    process.map = "7f0000000000-7f0000400000 rw-p 0 0:0 0 \n7f0001000000-7f0005000000 rw-p 0 0:0 0 \n";
+    process.max_bytes = 68 * kMiB;  // over when the mappings were counted
+    std::vector<Block> list;
+    for (uint64_t i = 0; i < blocks; ++i) list.push_back({0x7f0000000000 + 64 * i, 64, 64, 1});
+    EXPECT_EQ(blocks == 31, process.read(list, {68 * kMiB, 68 * kMiB, 0, 0, 0}).is_heap_known()) << blocks;
+  }
+}
+
+TEST(ReadResidentTest, AHeapThatTheTimeDidNotReachIsNotKnown) {
+  MadeUpMap process;
+  process.map = "1000000-2000000 rw-p 0 0:0 0 [heap]\n7f0000000000-7f0000400000 rw-p 0 0:0 0 \n";
+  process.max_bytes = 0;
+  const ResidentMemory m = process.read({{0x1000010, 1000, 1000, 1}}, {20 * kMiB, 20 * kMiB, 0, 0, 0});
+  EXPECT_EQ(kResidentHeapCut | kResidentCut, m.state & (kResidentHeapCut | kResidentCut));
+  EXPECT_EQ(1000u, m.live_bytes);
 }
 
 TEST(ReadResidentTest, WhatReservesTerabytesComesLastAndEndsWithTheTime) {

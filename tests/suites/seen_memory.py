@@ -101,6 +101,9 @@ class Judged:
     def judge_memory(self, report):
         resident = report["resident"]
         unseen = report.get("unseen_heap") or {}
+        if resident["heap_bytes"] is None:
+            self.wrong.append("sum: not known: the time for it ran out")
+            return
         anonymous = sum(resident[f"{kind}_bytes"] for kind in ("heap", "runtime", "anonymous"))
         # Who keeps it is said, though not by a sum of its own.
         in_heap = resident["unexplained_heap_bytes"]

@@ -149,6 +149,8 @@ class NativeSnapshot:
         """The fields of ResidentMemory, as of now."""
         check(lib.memprof_snapshot_read_resident(self.handle, 0), "HeapSnapshot.resident_memory")
         value = self._filled("memprof_resident", lib.memprof_snapshot_get_resident)
+        if value.state & lib.MEMPROF_RESIDENT_HEAP_CUT:
+            raise TimeoutError("HeapSnapshot.resident_memory: the time for a look at the heap ran out; ask again later")
         fields = {name: getattr(value, name) for name, _ in ffi.typeof("memprof_resident").fields if name not in ("struct_size", "state")}
         if not value.state & lib.MEMPROF_RESIDENT_FREE_KNOWN:
             fields["free_bytes"] = None

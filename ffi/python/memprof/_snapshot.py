@@ -67,7 +67,8 @@ class HeapSnapshot:
 
     def resident_memory(self) -> ResidentMemory:
         """What the process has in memory now, in parts.  Ask soon after the snapshot was taken: its live blocks are
-        what is looked at.  Takes about a millisecond a GiB.  OSError: the system does not say.
+        what is looked at.  Takes about a millisecond a GiB.  OSError: the system does not say; TimeoutError (an OSError):
+        the time for it ran out.
 
         From then on `samples` say how much of each block is in memory, and files that save() writes have it by place."""
         with self._lock, muted():

@@ -31,6 +31,9 @@ std::string resident_change_text(const ResidentMemory& before, uint64_t before_m
                ? ""
                : "at most " + sizes(before_most_bytes, after_most_bytes);
   }
+  if (!before.is_heap_known() || !after.is_heap_known())
+    return sizes(before.total_bytes, after.total_bytes) +
+           "; its parts are not known: the time for them ran out";
   const auto part = [&](uint64_t ResidentMemory::* member) {
     return change_of(before.*member, after.*member);
   };

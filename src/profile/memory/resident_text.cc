@@ -168,6 +168,21 @@ std::string counted_line(const ResidentMemory& m) {
                                    format_duration_ns(static_cast<double>(m.counted_age_ns))));
 }
 
+// Of what could not be looked at no figure is shown: it would be too small, or 0.
+std::vector<std::string> lines_without_heap(const ResidentMemory& m, bool is_before_end) {
+  SumLines sum(fmt::format("{:<10} {} (RSS{}): files and static data {}", "Resident:", bytes(m.total_bytes),
+                           is_before_end ? " at the end" : "", bytes(m.files_bytes)));
+  sum.add("+ shared memory " + bytes(m.shared_bytes));
+  const uint64_t known = m.files_bytes + m.shared_bytes;
+  sum.add(fmt::format("+ {} of heap, stacks and all else ({} of live blocks, in memory or not)",
+                      bytes(m.total_bytes - std::min(m.total_bytes, known)), bytes(m.live_bytes)));
+  std::vector<std::string> lines = sum.take();
+  lines.emplace_back(
+      "           heap, slack, what is kept free, fragmentation and what is not explained: not known: the time for "
+      "it ran out");
+  return lines;
+}
+
 }  // namespace
 
 std::string counting_allocators(const ResidentMemory& memory) {
@@ -207,6 +222,7 @@ std::string runtime_heap_name(const ResidentMemory& memory) {
 std::vector<std::string> resident_lines(const ResidentMemory& m, bool is_before_end, bool has_mappings,
                                         const std::string& owner) {
   if (!m.is_known()) return {};
+  if (!m.is_heap_known()) return lines_without_heap(m, is_before_end);
   SumLines sum(fmt::format("{:<10} {} (RSS{}): live heap {}", "Resident:", bytes(m.total_bytes),
                            is_before_end ? " at the end" : "", bytes(m.live_bytes)));
   if (m.absent_bytes != 0) sum.add(fmt::format("- {} not resident", bytes(m.absent_bytes)));
@@ -250,6 +266,8 @@ std::string resident_at_peak(uint64_t resident_bytes, uint64_t files_bytes, uint
 
 std::string resident_line(const ResidentMemory& m) {
   if (!m.is_known()) return {};
+  if (!m.is_heap_known())
+    return bytes(m.total_bytes) + " (its parts are not known: the time for them ran out)";
   std::string text = fmt::format("{} (heap {}", bytes(m.total_bytes), bytes(m.blocks_bytes()));
   const double min = min_shown(m);
   const std::string runtime = runtime_heap_name(m);

@@ -130,6 +130,7 @@ UnseenHeap find_unseen_heap(const ProfileFacts& facts, const ResidentMemory& res
   // Not the most that was ever resident: the system keeps that of the program before, where a process executed another.
   const uint64_t most = std::max(facts.peak_resident_bytes, resident.total_bytes);
   if (other == 0 || other >= most) return {};
+  if (resident.is_known() && !resident.is_heap_known()) return {};  // what it is was not looked at
   // What an allocator has that does not say what it keeps is not unseen, nor what one keeps that does.
   double explained = seen_bytes;
   if (resident.is_known()) {

@@ -22,7 +22,7 @@ Json rows_json(const std::vector<Column<Row>>& columns, const std::vector<Row>& 
   return all;
 }
 
-Json known(bool is_known, uint64_t number) {
+Json known(bool is_known, Json number) {
   return is_known ? Json(number) : Json(nullptr);
 }
 
@@ -112,18 +112,19 @@ Json calls(const Report& report, const ReportCalls& calls) {
 Json resident(const ResidentMemory& memory, const std::string& likely_runtime) {
   Json json;
   for (const ResidentField& field : kResidentFields) {
-    if (field.json != nullptr) json[field.json] = memory.*field.member;
+    if (field.json != nullptr) json[field.json] = known(field.is_known_of(memory), memory.*field.member);
   }
-  json["free_known"] = (memory.state & kResidentFreeKnown) != 0;
+  const bool is_known = memory.is_heap_known();
+  json["free_known"] = is_known && (memory.state & kResidentFreeKnown) != 0;
   json["complete"] = (memory.state & (kResidentFreeCut | kResidentCut)) == 0;
   json["counted_by"] = counting_allocators(memory);
-  if ((memory.state & kResidentCounted) != 0)
+  if (is_known && (memory.state & kResidentCounted) != 0)
     json["unexplained_by_count_bytes"] = json_rounded(memory.unexplained_by_count_bytes());
   json["runtime"] = runtime_heap_name(memory);
   json["likely_runtime"] = likely_runtime;
-  json["unexplained_bytes"] = json_rounded(memory.unexplained_bytes());
-  json["unexplained_heap_bytes"] = json_rounded(memory.unexplained_heap_bytes());
-  json["fragmentation"] = memory.fragmentation();
+  json["unexplained_bytes"] = known(is_known, json_rounded(memory.unexplained_bytes()));
+  json["unexplained_heap_bytes"] = known(is_known, json_rounded(memory.unexplained_heap_bytes()));
+  json["fragmentation"] = known(is_known, memory.fragmentation());
   return json;
 }
 

@@ -34,7 +34,7 @@ SeriesLook figures_of(const Profile& profile, uint64_t processes) {
 }
 
 void add_resident_figures(const ResidentMemory& memory, SystemFigures* figures) {
-  if (!memory.is_known()) return;
+  if (!memory.is_heap_known()) return;
   const auto add = [figures](const char* name, double bytes) {
     (*figures)[name] = bytes > 0 ? static_cast<uint64_t>(bytes) : 0;
   };

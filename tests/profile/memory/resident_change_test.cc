@@ -34,6 +34,14 @@ TEST(ResidentChange, WhatIsNotExplainedHasItsPlace) {
             resident_change_text(memory(36, 4), 0, after, 0));
 }
 
+TEST(ResidentChange, PartsThatTheTimeDidNotReachAreNotCompared) {
+  ResidentMemory cut = memory(36, 4);
+  cut.state |= kResidentHeapCut;
+  cut.heap_bytes = 0;
+  EXPECT_EQ("50.0 MiB to 70.0 MiB: +20.0 MiB; its parts are not known: the time for them ran out",
+            resident_change_text(cut, 0, memory(30, 30), 0));
+}
+
 TEST(ResidentChange, OfKilledProcessesTheMost) {
   EXPECT_EQ("at most 50.0 MiB to 60.0 MiB: +10.0 MiB",
             resident_change_text({}, 50 * kMiB, memory(36, 4), 60 * kMiB));

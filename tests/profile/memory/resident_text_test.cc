@@ -175,6 +175,20 @@ TEST(ResidentText, AnEstimateAboveWhatThereIsIsSaid) {
   EXPECT_THAT(text, HasSubstr("Not all mappings"));
 }
 
+TEST(ResidentText, OfAHeapThatTheTimeDidNotReachThereIsNoFigure) {
+  ResidentMemory m = memory();
+  m.heap_bytes = m.slack_bytes = m.free_bytes = m.anonymous_bytes = 0;
+  m.shared_bytes = 5 * kMiB;
+  m.state |= kResidentCut | kResidentHeapCut;
+  const std::vector<std::string> expected = {
+      "Resident:  100.0 MiB (RSS at the end): files and static data 20.0 MiB + shared memory 5.0 MiB",
+      "           + 75.0 MiB of heap, stacks and all else (50.0 MiB of live blocks, in memory or not)",
+      "           heap, slack, what is kept free, fragmentation and what is not explained: not known: the time for "
+      "it ran out"};
+  EXPECT_EQ(expected, resident_lines(m, true));
+  EXPECT_EQ("100.0 MiB (its parts are not known: the time for them ran out)", resident_line(m));
+}
+
 TEST(ResidentText, WhoseTheRestIsIsSaidInTheSameLine) {
   ResidentMemory m = memory();
   const auto text_of = [](const ResidentMemory& of, const std::string& owner) {

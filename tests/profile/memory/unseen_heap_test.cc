@@ -50,6 +50,9 @@ TEST(UnseenHeap, IsWhatBlocksDoNotExplain) {
   silent.state = 0;
   EXPECT_EQ(36u, unseen_mib(facts(), silent, 3)) << "an allocator that does not say what it keeps";
   EXPECT_EQ(26u, unseen_mib(facts(), parts(), 22)) << "at the peak it had more than at the end";
+  ResidentMemory cut = parts();
+  cut.state |= kResidentHeapCut;
+  EXPECT_EQ(0u, unseen_mib(facts(), cut, 3)) << "nobody looked at what it is";
 }
 
 TEST(UnseenHeap, IsNothingWhereItIsNotKnownOrLittle) {

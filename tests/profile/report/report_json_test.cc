@@ -266,6 +266,25 @@ TEST(ReportJson, NamedHeapsLargestFirst) {
   EXPECT_EQ(rows[2]["self"]["inuse_objects"]["value"], 1);
 }
 
+TEST(ReportJson, WhatTheTimeDidNotReachIsNull) {
+  Builder b(1000);
+  b.stack({b.at("f(int)", "/src/f.cc", 3)}, 100, 5);
+  Profile profile = b.profile();
+  profile.resident.total_bytes = 100;
+  profile.resident.files_bytes = 20;
+  profile.resident.state = kResidentCut | kResidentHeapCut;
+  ordered_json json = ordered_json::parse(report_json(build_report(profile)))["resident"];
+  EXPECT_EQ(100, json["rss_bytes"]);
+  EXPECT_EQ(20, json["files_bytes"]);
+  EXPECT_FALSE(json["complete"]);
+  for (const char* key : {"heap_bytes", "memprof_bytes", "slack_bytes", "fragmentation", "unexplained_bytes"})
+    EXPECT_TRUE(json[key].is_null()) << key;
+  profile.resident.state = 0;
+  json = ordered_json::parse(report_json(build_report(profile)))["resident"];
+  EXPECT_EQ(0, json["heap_bytes"]);
+  EXPECT_EQ(80, json["unexplained_bytes"]);
+}
+
 TEST(ReportJson, NoHeapsWhereNoneIsNamed) {
   report_fixture::Builder b;
   b.stack({b.at("main")}, 10, 1, 1);

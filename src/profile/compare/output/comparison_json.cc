@@ -66,10 +66,12 @@ Json resident(const ResidentMemory& memory) {
   if (!memory.is_known()) return nullptr;
   Json json;
   for (const ResidentField& field : kResidentFields) {
-    if (field.json != nullptr) json[field.json] = memory.*field.member;
+    if (field.json != nullptr)
+      json[field.json] = field.is_known_of(memory) ? Json(memory.*field.member) : Json(nullptr);
   }
-  json["unexplained_bytes"] = json_rounded(memory.unexplained_bytes());
-  json["fragmentation"] = memory.fragmentation();
+  const bool is_known = memory.is_heap_known();
+  json["unexplained_bytes"] = is_known ? Json(json_rounded(memory.unexplained_bytes())) : Json(nullptr);
+  json["fragmentation"] = is_known ? Json(memory.fragmentation()) : Json(nullptr);
   return json;
 }
 
