@@ -222,12 +222,11 @@ class Commands:
 
     def dry_run(self, words):
         """Where there is no such file, that must be what is wrong. Values like a|b are not one value. No server is asked."""
-        words = ["FILE" if word.startswith(("http://", "https://")) else word for word in words]
         if "|" in " ".join(words) or {"-", "-h", "--help"} & set(words):
             return None
         with tempfile.TemporaryDirectory() as folder:
-            done = subprocess.run([self.command, *words], cwd=folder, stdin=subprocess.DEVNULL, capture_output=True,
-                                  text=True, check=False)
+            done = subprocess.run([self.command, *("FILE" if word.startswith("http") else word for word in words)], cwd=folder,
+                                  stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
         return None if "no such file" in done.stderr.lower() else done.stderr.strip() or "ran without its file"
 
 
