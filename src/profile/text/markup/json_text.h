@@ -29,8 +29,8 @@ nlohmann::json json_or_null(std::string_view json);
 
 // An estimate as a whole number.  Rounded here, and nowhere before.
 inline int64_t json_rounded(double amount) {
-  constexpr double kMax = 9.2e18;
-  return std::llround(std::clamp(amount, -kMax, kMax));
+  constexpr double kLargest = 9.2e18;
+  return std::llround(std::clamp(amount, -kLargest, kLargest));
 }
 
 }  // namespace memprof::profile
