@@ -128,27 +128,22 @@ struct ResidentField {
   const char* json;  // nullptr: not there by itself
   uint64_t ResidentMemory::* member;
 
-  // It needs no look at pages, and is known where the time was over (kResidentHeapCut).
-  bool is_quick() const {
-    return member == &ResidentMemory::total_bytes || member == &ResidentMemory::swap_bytes ||
-           member == &ResidentMemory::files_bytes || member == &ResidentMemory::shared_bytes ||
-           member == &ResidentMemory::live_bytes || member == &ResidentMemory::counted_bytes ||
-           member == &ResidentMemory::tables_bytes || member == &ResidentMemory::counted_age_ns;
-  }
-  bool is_known_of(const ResidentMemory& memory) const { return memory.is_heap_known() || is_quick(); }
+  bool is_quick = false;  // needs no look at pages: is known where the time was over (kResidentHeapCut)
+
+  bool is_known_of(const ResidentMemory& memory) const { return memory.is_heap_known() || is_quick; }
 };
 inline constexpr ResidentField kResidentFields[] = {
-    {"total", "rss_bytes", &ResidentMemory::total_bytes},
-    {"swap", "swap_bytes", &ResidentMemory::swap_bytes},
+    {"total", "rss_bytes", &ResidentMemory::total_bytes, true},
+    {"swap", "swap_bytes", &ResidentMemory::swap_bytes, true},
     {"heap", "heap_bytes", &ResidentMemory::heap_bytes},
-    {"files", "files_bytes", &ResidentMemory::files_bytes},
-    {"shared", "shared_bytes", &ResidentMemory::shared_bytes},
+    {"files", "files_bytes", &ResidentMemory::files_bytes, true},
+    {"shared", "shared_bytes", &ResidentMemory::shared_bytes, true},
     {"stacks", "stacks_bytes", &ResidentMemory::stacks_bytes},
     {"code", "code_bytes", &ResidentMemory::code_bytes},
     {"runtime", "runtime_bytes", &ResidentMemory::runtime_bytes},
     {"memprof", "memprof_bytes", &ResidentMemory::memprof_bytes},
     {"anon", "anonymous_bytes", &ResidentMemory::anonymous_bytes},
-    {"live", "live_bytes", &ResidentMemory::live_bytes},
+    {"live", "live_bytes", &ResidentMemory::live_bytes, true},
     {"absent", "absent_bytes", &ResidentMemory::absent_bytes},
     {"slack", "slack_bytes", &ResidentMemory::slack_bytes},
     {"free", "free_bytes", &ResidentMemory::free_bytes},
@@ -159,9 +154,9 @@ inline constexpr ResidentField kResidentFields[] = {
     {"js_live", "js_live_bytes", &ResidentMemory::js_live_bytes},
     {"js_code", "js_code_bytes", &ResidentMemory::js_code_bytes},
     {"js_external", "js_external_bytes", &ResidentMemory::js_external_bytes},
-    {"counted", "counted_bytes", &ResidentMemory::counted_bytes},
-    {"tables", "tables_bytes", &ResidentMemory::tables_bytes},
-    {"counted_age", "counted_age_ns", &ResidentMemory::counted_age_ns},
+    {"counted", "counted_bytes", &ResidentMemory::counted_bytes, true},
+    {"tables", "tables_bytes", &ResidentMemory::tables_bytes, true},
+    {"counted_age", "counted_age_ns", &ResidentMemory::counted_age_ns, true},
     {"js_young", "js_young_bytes", &ResidentMemory::js_young_bytes},
     {"js_old", "js_old_bytes", &ResidentMemory::js_old_bytes},
     {"js_large", "js_large_bytes", &ResidentMemory::js_large_bytes},

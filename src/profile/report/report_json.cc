@@ -3,6 +3,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "profile/memory/resident_json.h"
 #include "profile/memory/resident_text.h"
 #include "profile/report/report_columns.h"
 #include "profile/report/report_values.h"
@@ -22,10 +23,6 @@ Json rows_json(const std::vector<Column<Row>>& columns, const std::vector<Row>& 
   return all;
 }
 
-Json known(bool is_known, Json number) {
-  return is_known ? Json(number) : Json(nullptr);
-}
-
 Json optional(const std::optional<uint64_t>& number) {
   return number ? Json(*number) : Json(nullptr);
 }
@@ -34,7 +31,7 @@ Json optional(const std::optional<uint64_t>& number) {
 void add_facts(const Report& report, Json* json) {
   for (const ProfileFact& fact : kProfileFacts) {
     if (!fact.is_reported || fact.part == FactPart::kEnds || fact.part == FactPart::kMoments) continue;
-    (*json)[fact.json] = known(report.from_memprof, fact.of(report));
+    (*json)[fact.json] = number_or_null(report.from_memprof, fact.of(report));
   }
   for (const ProfileFact& fact : kProfileFacts) {
     if (!fact.is_reported || fact.part != FactPart::kEnds) continue;
@@ -44,7 +41,7 @@ void add_facts(const Report& report, Json* json) {
     if (!fact.is_reported || fact.part != FactPart::kMoments) continue;
     (*json)[fact.json] = fact.flag != nullptr
                              ? (report.from_memprof ? Json(fact.of(report) != 0) : Json(nullptr))
-                             : known(fact.of(report) != 0, fact.of(report));
+                             : number_or_null(fact.of(report) != 0, fact.of(report));
   }
 }
 
@@ -110,10 +107,7 @@ Json calls(const Report& report, const ReportCalls& calls) {
 }
 
 Json resident(const ResidentMemory& memory, const std::string& likely_runtime) {
-  Json json;
-  for (const ResidentField& field : kResidentFields) {
-    if (field.json != nullptr) json[field.json] = known(field.is_known_of(memory), memory.*field.member);
-  }
+  Json json = resident_numbers(memory);
   const bool is_known = memory.is_heap_known();
   json["free_known"] = is_known && (memory.state & kResidentFreeKnown) != 0;
   json["complete"] = (memory.state & (kResidentFreeCut | kResidentCut)) == 0;
@@ -122,9 +116,9 @@ Json resident(const ResidentMemory& memory, const std::string& likely_runtime) {
     json["unexplained_by_count_bytes"] = json_rounded(memory.unexplained_by_count_bytes());
   json["runtime"] = runtime_heap_name(memory);
   json["likely_runtime"] = likely_runtime;
-  json["unexplained_bytes"] = known(is_known, json_rounded(memory.unexplained_bytes()));
-  json["unexplained_heap_bytes"] = known(is_known, json_rounded(memory.unexplained_heap_bytes()));
-  json["fragmentation"] = known(is_known, memory.fragmentation());
+  json["unexplained_bytes"] = number_or_null(is_known, json_rounded(memory.unexplained_bytes()));
+  json["unexplained_heap_bytes"] = number_or_null(is_known, json_rounded(memory.unexplained_heap_bytes()));
+  json["fragmentation"] = number_or_null(is_known, memory.fragmentation());
   return json;
 }
 
@@ -133,7 +127,7 @@ Json resident(const ResidentMemory& memory, const std::string& likely_runtime) {
 std::string report_json(const Report& report) {
   Json json;
   json["program"] = report.program;
-  json["pid"] = known(report.pid != 0, report.pid);
+  json["pid"] = number_or_null(report.pid != 0, report.pid);
   json["rate_bytes"] = report.rate_bytes;
   if (!report.rates.empty()) {
     json["rates"] = Json::array();
@@ -178,7 +172,6 @@ std::string report_json(const Report& report) {
   for (const ReportCalls& one : report.calls) {
     json[one.edges.direction == Direction::kCallers ? "callers" : "callees"] = calls(report, one);
   }
-  // Names come from files and need not be UTF-8.
   return json_to_text(json, 1) + "\n";
 }
 

@@ -3,6 +3,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "profile/memory/resident_json.h"
 #include "profile/model/metric.h"
 #include "profile/text/markup/json_text.h"
 #include "profile/text/markup/notes_json.h"
@@ -64,14 +65,10 @@ Json tree(const Comparison& comparison, const ComparisonTree& tree) {
 // null: not known, as of a killed process, or of several files.
 Json resident(const ResidentMemory& memory) {
   if (!memory.is_known()) return nullptr;
-  Json json;
-  for (const ResidentField& field : kResidentFields) {
-    if (field.json != nullptr)
-      json[field.json] = field.is_known_of(memory) ? Json(memory.*field.member) : Json(nullptr);
-  }
+  Json json = resident_numbers(memory);
   const bool is_known = memory.is_heap_known();
-  json["unexplained_bytes"] = is_known ? Json(json_rounded(memory.unexplained_bytes())) : Json(nullptr);
-  json["fragmentation"] = is_known ? Json(memory.fragmentation()) : Json(nullptr);
+  json["unexplained_bytes"] = number_or_null(is_known, json_rounded(memory.unexplained_bytes()));
+  json["fragmentation"] = number_or_null(is_known, memory.fragmentation());
   return json;
 }
 
@@ -127,7 +124,6 @@ std::string comparison_json(const Comparison& comparison, const std::vector<Limi
   for (const LimitResult& limit : limits) {
     json["limits"].push_back({{"limit", limit.text}, {"exceeded", limit.is_exceeded}, {"what", limit.what}});
   }
-  // Names come from files and need not be UTF-8.
   return json_to_text(json, 1) + "\n";
 }
 
