@@ -151,24 +151,30 @@ profile::Profile read_standard_input(const profile::ReadOptions& options) {
   return profile::read_any_from(STDIN_FILENO, "standard input", options);
 }
 
+// `sample_type`: as load_profile() has it.
+profile::Profile read_with(const std::string& path, const std::string& sample_type) {
+  profile::ReadOptions options;
+  options.sample_type = sample_type;
+  if (path == "-") return read_standard_input(options);
+  if (is_profile_url(path)) return profile::read_any(fetch_profile(path), path, options);
+  if (sample_type.empty()) {
+    if (auto look = look_of_series(path)) return std::move(*look);
+    if (is_arena_path(path)) {
+      return profile::read_pprof(read_arena(without_links(path)).pprof.view(), path);
+    }
+  }
+  return profile::read_any_file(path, options);
+}
+
 }  // namespace
 
 profile::Profile read_profile(const std::string& path) {
-  if (path == "-") return read_standard_input({});
-  if (is_profile_url(path)) return profile::read_any(fetch_profile(path), path);
-  if (auto look = look_of_series(path)) return std::move(*look);
-  if (is_arena_path(path)) return profile::read_pprof(read_arena(without_links(path)).pprof.view(), path);
-  return profile::read_any_file(path);
+  return read_with(path, "");
 }
 
 profile::Profile load_profile(const std::string& path, AskServers ask_servers,
                               const std::string& sample_type) {
-  profile::ReadOptions options;
-  options.sample_type = sample_type;
-  profile::Profile profile = sample_type.empty()    ? read_profile(path)
-                             : path == "-"          ? read_standard_input(options)
-                             : is_profile_url(path) ? profile::read_any(fetch_profile(path), path, options)
-                                                    : profile::read_any_file(path, options);
+  profile::Profile profile = read_with(path, sample_type);
   add_names(profile, ask_servers);
   return profile;
 }

@@ -2,25 +2,16 @@
 #include "memprof/io/http/profile_url.h"
 
 #include <cstdlib>
-#include <string_view>
 
 #include "memprof/console/failure.h"
 #include "memprof/io/http/http.h"
-#include "profile/text/text_writer.h"
+#include "memprof/io/http/server_words.h"
 
 namespace memprof::cli {
 namespace {
 
 constexpr size_t kMaxBytes = size_t{1} << 30;
 constexpr long kMaxSeconds = 300;
-constexpr size_t kMaxSaidBytes = 160;
-
-// What a server says beside its status.
-std::string first_line(const std::string& body) {
-  const std::string line =
-      profile::printable(body.substr(0, body.find_first_of("\r\n")).substr(0, kMaxSaidBytes));
-  return line.empty() ? "" : ": " + line;
-}
 
 bool names_a_user(const std::string& url) {
   const std::string rest = url.substr(url.find("://") + 3);
@@ -51,7 +42,7 @@ std::string fetch_profile(const std::string& url) {
   if (answer.status == 0) throw Failure(url + ": " + answer.error);
   if (answer.status != 200) {
     throw Failure(url + ": the server answers with status " + std::to_string(answer.status) +
-                  first_line(answer.body));
+                  server_words(answer.body));
   }
   if (answer.body.empty()) throw Failure(url + ": the server's answer is empty");
   return std::move(answer.body);

@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "memprof/console/failure.h"
+#include "memprof/io/http/server_words.h"
 #include "memprof/ship/targets/secret_file.h"
 #include "profile/files/base64.h"
 #include "profile/text/markup/json_text.h"
@@ -27,17 +28,6 @@ constexpr long kLastSeconds = 5;  // when the shipper ends
 
 bool begins_with(const std::string& text, const std::string& beginning) {
   return text.compare(0, beginning.size(), beginning) == 0;
-}
-
-// The first line of an answer, for messages.
-std::string said(const std::string& body) {
-  constexpr size_t kMaxBytes = 160;
-  const nlohmann::json json = profile::json_or_null(body);
-  std::string text = json.is_object() && json.contains("message") && json["message"].is_string()
-                         ? json["message"].get<std::string>()
-                         : body.substr(0, body.find('\n'));
-  if (text.size() > kMaxBytes) text = text.substr(0, kMaxBytes) + "...";
-  return text.empty() ? "" : ": " + text;
 }
 
 class PyroscopeTarget : public ShipTarget {
@@ -132,7 +122,7 @@ Sent pyroscope_answer(const HttpAnswer& answer, const std::string& name) {
     return sent;
   }
   sent.wait_seconds = answer.retry_after_seconds;
-  const std::string line = fmt::format("{}: status {}{}", name, status, said(answer.body));
+  const std::string line = fmt::format("{}: status {}{}", name, status, server_words(answer.body));
   if (status == 200) {
     // Anything that serves pages says 200, too.
     if (profile::json_or_null(answer.body).is_object()) {
