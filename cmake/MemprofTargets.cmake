@@ -300,7 +300,7 @@ function(memprof_read_without_sanitizers variable)
   set(${variable} ${patterns} PARENT_SCOPE)
 endfunction()
 
-# Leaves in a list of sources those that have tests of that file.
+# Removes from a list of sources those without a test of tests/without_sanitizers.txt.
 function(memprof_only_without_sanitizers variable)
   memprof_read_without_sanitizers(patterns)
   string(REGEX REPLACE "\\.[^:]*" "" suites "${patterns}")
@@ -318,18 +318,18 @@ endfunction()
 # One test of ctest for a whole program of tests, or one for each of SHARDS parts of it: starting a process for each of
 # 4,000 tests took longer than most of the tests. Each writes what its cases did to tests/cases/*.xml, which `./dev test`
 # counts. MEMPROF_TESTS_APART: a process and a test of ctest for each case (./dev test all; what is cross-compiled). So it is
-# with sanitizers for those that say APART: libraries that these tests unload and load again stay loaded there. REST: only what they leave out.
+# with sanitizers for those that say APART: libraries that these tests unload and load again stay loaded there. REST: only the tests
+# that builds with sanitizers leave out.
 function(memprof_add_cases name)
   cmake_parse_arguments(PARSE_ARGV 1 arg "APART;REST" "PREFIX;SHARDS" "")
   # No files of processes that tests kill.  Locals stay on the stack that tests look at; ASan puts them elsewhere.
   set(environment "MEMPROF_ARENA_DIR=set:;ASAN_OPTIONS=set:detect_stack_use_after_return=0")
   set(filter "*")
-  if(MEMPROF_SANITIZE OR arg_REST)
-    memprof_read_without_sanitizers(patterns)
+  memprof_read_without_sanitizers(patterns)
+  if(MEMPROF_SANITIZE)
+    set(filter "-${patterns}")
+  elseif(arg_REST)
     set(filter "${patterns}")
-    if(MEMPROF_SANITIZE)
-      set(filter "-${patterns}")
-    endif()
   endif()
   if(MEMPROF_TESTS_APART OR CMAKE_CROSSCOMPILING OR (arg_APART AND MEMPROF_SANITIZE))
     gtest_discover_tests(${name} TEST_PREFIX ${arg_PREFIX} TEST_FILTER "${filter}" DISCOVERY_MODE PRE_TEST

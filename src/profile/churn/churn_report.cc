@@ -136,7 +136,6 @@ std::string churn_json(const Churn& churn, const Report& report) {
     add_notes(row.notes, &one);
     json["rows"].push_back(std::move(one));
   }
-  // Names come from files and need not be UTF-8.
   return json_to_text(json, 1) + "\n";
 }
 

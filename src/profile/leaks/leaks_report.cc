@@ -351,7 +351,6 @@ std::string leaks_json(const Leaks& leaks, const Report& report, const LeakRows&
     json["rows"].push_back(row_json(leaks.rows[i], leaks));
   }
   json["js_heap"] = heap_json(leaks.heap, rows.max);
-  // Names come from files and need not be UTF-8.
   return json_to_text(json, 1) + "\n";
 }
 

@@ -63,10 +63,10 @@ struct BlocksSeen {
   double slack = 0;
 };
 
-// One of each `step`, at a place that looks like chance.
+// Of `count`, at most `most`: one of each so many, at a place that looks like chance.
 class EachSoMany {
  public:
-  explicit EachSoMany(size_t step) : step_(step != 0 ? step : 1) { begin(); }
+  EachSoMany(size_t count, size_t most) : step_(count > most ? (count - 1) / most + 1 : 1) { begin(); }
   bool takes_next() {
     const bool takes = at_ == place_;
     if (++at_ == step_) {
@@ -99,13 +99,13 @@ BlockChoice choose_blocks(const BlockList& blocks, Block* room, MayGoOn may_go_o
   size_t large = 0;
   for (size_t i = 0; i < blocks.count; ++i) {
     const Block b = blocks.at(blocks.context, i);
-    large += is_large_block(b) ? 1 : 0;
-    (is_large_block(b) ? choice.large_live : choice.small_live) += b.weight_bytes;
-    (is_large_block(b) ? choice.large_live_blocks : choice.small_live_blocks) += b.weight_count;
+    const bool is_large = is_large_block(b);
+    large += is_large ? 1 : 0;
+    (is_large ? choice.large_live : choice.small_live) += b.weight_bytes;
+    (is_large ? choice.large_live_blocks : choice.small_live_blocks) += b.weight_count;
   }
-  EachSoMany of_large(large / kMaxLargeChosen + (large % kMaxLargeChosen != 0 ? 1 : 0));
-  const size_t small = blocks.count - large;
-  EachSoMany of_small(small / kMaxSmallChosen + (small % kMaxSmallChosen != 0 ? 1 : 0));
+  EachSoMany of_large(large, kMaxLargeChosen);
+  EachSoMany of_small(blocks.count - large, kMaxSmallChosen);
   for (size_t i = 0; i < blocks.count && choice.is_whole; ++i) {
     const Block b = blocks.at(blocks.context, i);
     if (is_large_block(b)) {
