@@ -9,7 +9,9 @@ import subprocess
 import threading
 
 import e2e
+import page_test
 import report_profiles
+from view_privacy_test import profile_that_names
 
 
 def setUpModule():
@@ -93,10 +95,23 @@ class ProfileUrl(e2e.Test):
             self.assertGreater(e2e.Profile(self.folder / f"{name}.pb.gz").total("alloc_space"), 0)
 
     def test_a_page_shows_no_source_of_it(self):
-        self.out_of("export", "--source", self.url + "/exact", "-o", "a.html")
-        self.assertNotIn(b'"lines":{', (self.folder / "a.html").read_bytes())
-        done = self.run_command("export", "--source", "--force", self.url + "/exact", "-o", "a.html")
-        self.assertIn(b"no source text is shown: the profile comes from a server", done.stderr)
+        source = self.folder / "shown.c"
+        source.write_text("int a_function;\n")
+        source.chmod(0o644)
+        self.folder.chmod(0o755)  # root is shown what everybody can read
+        named = profile_that_names(source)
+        (self.folder / "named.pb.gz").write_bytes(named)
+        self.pages["/named"] = (200, named, {})
+
+        def carried(profile, *arguments):
+            done = self.run_command("export", "--source", "--force", profile, "-o", "a.html", *arguments)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            facts = page_test.Block((self.folder / "a.html").read_text()).facts
+            return list(facts.get("sources") or {}), b"no source text is shown: the profile comes from a server" in done.stderr
+
+        self.assertEqual(carried("named.pb.gz"), ([str(source)], False), "of one's own file it does")
+        self.assertEqual(carried(self.url + "/named"), ([], True))
+        self.assertEqual(carried(self.url + "/named", "--source-root", self.folder), ([str(source)], False))
 
     def test_what_is_wrong_is_said(self):
         self.refused(self.url + "/gone", rf"{self.url}/gone: the server answers with status 404: no such page")
