@@ -33,6 +33,12 @@ struct HostSpread {  // of the change, as hosts differ in it
   size_t hosts = 0;
 };
 
+// As many hosts' mean scatters as little as the median of these: it is pi / 2 as variable.
+double hosts_of_mean(size_t hosts) {
+  constexpr double kShareOfMedian = 2 / 3.14159265358979;
+  return static_cast<double>(hosts) * (hosts > 2 ? kShareOfMedian : 1);
+}
+
 std::vector<Rollout> rollouts_of(const SlotService& service) {
   std::vector<Rollout> rollouts;
   for (const auto& [version, content] : service.versions) {
@@ -143,7 +149,7 @@ class Finder {
         double mean = 0;
         for (const double value : row.values) mean += value / static_cast<double>(row.values.size());
         const double sampling = static_cast<double>(looked->blocks.rate_bytes()) * std::max(0.0, mean) /
-                                static_cast<double>(looked->blocks.hosts());
+                                hosts_of_mean(looked->blocks.hosts());
         rows.push_back({row.values, std::max(row.host_variance, sampling), looked->min_change});
         origins.emplace_back(looked, &row);
       }
@@ -173,7 +179,7 @@ class Finder {
     const ChangeFit fit = fit_change(row, std::vector<double>(blocks.begin(), blocks.end()));
     const double change = fit.after - fit.before;
     if (std::abs(change) < row.min_change) return;
-    const auto hosts = static_cast<double>(service.hosts);
+    const double hosts = hosts_of_mean(service.hosts);
     const auto sample_bytes = static_cast<double>(looked.blocks.rate_bytes());
     if (sample_bytes > 0 &&
         count_test(std::max(0.0, fit.before) * hosts / sample_bytes,
@@ -202,9 +208,12 @@ class Finder {
     found.bytes_a_day = fit.growth / days;
     found.bytes_a_day_half = of_time * fit.growth_error / days;
     found.p_value = p_value;
+    // It was there up to a slot before it was seen.
+    const uint64_t slot = looked.blocks.slot_ns();
     for (const Rollout& rollout : service.rollouts) {
-      if (rollout.first_ns <= found.high_ns && rollout.last_ns >= found.low_ns)
+      if (rollout.first_ns <= found.high_ns + slot && rollout.last_ns + slot >= found.low_ns) {
         found.rollouts.push_back(rollout);
+      }
     }
     result_.changes.push_back(std::move(found));
   }

@@ -253,7 +253,9 @@ BlockRow polished(std::vector<std::vector<double>> values, uint32_t row) {
     }
   }
   const auto hosts = static_cast<double>(values.size());
-  if (hosts > 1) result.host_variance = squares / count / (hosts - 1);
+  // The variance of a mean is pi / 2 times less than that of a median.
+  constexpr double kOfMedian = 1.5707963;
+  if (hosts > 1) result.host_variance = (hosts > 2 ? kOfMedian : 1) * squares / count / (hosts - 1);
   return result;
 }
 

@@ -40,7 +40,7 @@ Calendar calendar_of(const FleetSlots& slots);
 struct BlockRow {
   uint32_t row = 0;
   std::vector<double> values;  // one a block: of a host
-  double host_variance = 0;    // of a value, by what hosts differ from the others
+  double host_variance = 0;    // of a value, by what hosts differ from each other
 };
 
 class HistoryBlocks {
@@ -53,6 +53,7 @@ class HistoryBlocks {
   size_t hosts() const { return hosts_; }  // that have a part in it
   size_t all_hosts() const { return all_hosts_; }
   uint64_t rate_bytes() const { return rate_bytes_; }
+  uint64_t slot_ns() const { return calendar_.slot_ns; }  // about as long as looks are apart, or longer
 
   // Those that hold so much in a block of a host.  The row of all is the first.
   std::vector<BlockRow> rows(double min_bytes) const;

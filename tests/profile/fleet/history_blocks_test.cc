@@ -59,8 +59,8 @@ TEST(HistoryBlocks, HostsThatComeAndGoHaveNoPart) {
   HistoryBlocks blocks(&slots.services().at("shop"), calendar_of(slots));
   EXPECT_EQ(blocks.all_hosts(), 5U);
   EXPECT_EQ(blocks.hosts(), 4U);
-  for (const double value : blocks.rows(1)[1].values)
-    EXPECT_NEAR(value, 250, 1e-3) << "of 200 three times, and 400";
+  const std::vector<BlockRow> rows = blocks.rows(1);
+  for (const double value : rows[1].values) EXPECT_NEAR(value, 250, 1e-3) << "of 200 three times, and 400";
 }
 
 TEST(HistoryBlocks, OneHostIsNoChangeOfTheService) {
@@ -82,7 +82,8 @@ TEST(HistoryBlocks, ManyDaysAreJoined) {
   EXPECT_EQ(calendar.blocks, 34U);
   HistoryBlocks blocks(&slots.services().at("shop"), calendar);
   EXPECT_EQ(blocks.blocks().size(), 33U) << "the first one is not whole";
-  for (const double value : blocks.rows(1)[1].values) EXPECT_NEAR(value, 200, 1e-3);
+  const std::vector<BlockRow> rows = blocks.rows(1);
+  for (const double value : rows[1].values) EXPECT_NEAR(value, 200, 1e-3);
   EXPECT_NEAR(static_cast<double>(calendar.time_ns(34)) / 1e9,
               static_cast<double>(kPlanBegin + 100 * kDay - 2 * kHour), 1);
   EXPECT_EQ(calendar.time_ns(34) - calendar.time_ns(33), 3 * kDayInNs);

@@ -118,13 +118,25 @@ TEST(ChangeTest, WhatIsTooSmallOrConstantIsNone) {
   EXPECT_LE(change_test({row}, 0.01, 1).p_values[0], 0.01);
   row.min_change = 1.5;
   EXPECT_EQ(change_test({row}, 0.01, 1).p_values[0], 1);
-  row.min_change = 0;
-  row.min_variance = 100;  // it scatters so much by itself
-  EXPECT_EQ(change_test({row}, 0.01, 1).p_values[0], 1);
   row = {std::vector<double>(20, 100), 0, 0};
   EXPECT_EQ(change_test({row}, 0.01, 1).p_values[0], 1);
   EXPECT_TRUE(change_test({}, 0.01, 1).p_values.empty());
   EXPECT_EQ(change_test({{{1, 2}, 0, 0}}, 0.01, 1).p_values[0], 1);
+}
+
+TEST(ChangeTest, AnErrorIsNoLessThanWhatIsKnown) {
+  ChangeRow row;
+  std::vector<double> begins;
+  for (int day = 0; day < 20; ++day) {
+    row.values.push_back(day < 10 ? 100 : 101);
+    begins.push_back(day);
+  }
+  EXPECT_NEAR(fit_change(row, begins).change_error, 0.1 * std::sqrt(0.2), 0.01) << "a thousandth of a value";
+  row.min_variance = 100;
+  const ChangeFit fit = fit_change(row, begins);
+  EXPECT_NEAR(fit.change_error, 10 * std::sqrt(0.2), 1e-9);
+  EXPECT_EQ(fit.shape, ChangeShape::kUnclear);
+  EXPECT_NEAR(fit.high_time - fit.low_time, 20, 2.1) << "at any time";
 }
 
 TEST(ChangeTest, FewBlocksSayNothing) {
