@@ -124,10 +124,12 @@ class Finder {
     if (info.hosts == 0) {
       info.trouble = fmt::format(
           "no host was looked at in four fifths of the time, and in two thirds of each {}", cycle);
-    } else if (info.blocks < min) {
+    } else if (info.blocks < 2) {
       info.trouble = fmt::format(
-          "{} times {} with looks, fewer than {}: what repeats each {} cannot be told from a change",
-          info.blocks, cycle, min, cycle);
+          "looked at for less than two times {}: what repeats each {} looks like a change", cycle, cycle);
+    } else if (info.blocks < min) {
+      info.trouble = fmt::format("{} blocks of {}, fewer than {}: chance makes changes of so few",
+                                 info.blocks, cycle, min);
     } else {
       const auto rate = static_cast<double>(looked.blocks.rate_bytes());
       const double of_samples = kSamplesOfChange * rate / static_cast<double>(info.hosts);
@@ -159,7 +161,7 @@ class Finder {
     if (services[0]->blocks.blocks().size() < min_blocks(rate)) {
       for (const Looked* looked : services) {
         result_.services[looked->service].trouble =
-            fmt::format("services that were looked at on different days share the rate: it needs {} days",
+            fmt::format("services with other blocks share the rate of false alarms: it takes {} blocks",
                         min_blocks(rate));
       }
       return;

@@ -8,10 +8,11 @@
 namespace memprof::profile {
 namespace {
 
-constexpr double kSlotsOfBlock = 2.0 / 3;
+constexpr double kPartsOfBlock = 2.0 / 3;
 constexpr double kBlocksOfHost = 0.8;
 constexpr double kSlotsOfSpan = 0.75;  // what slots must be looked at for them to be short enough
 constexpr int kPolishes = 4;
+constexpr int kFits = 10;
 constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
 
 double median(std::vector<double>* values) {
@@ -39,7 +40,48 @@ uint32_t slots_to_join(const std::vector<std::vector<uint32_t>>& slots_by_host, 
   return join;
 }
 
+// What each hour is above the others, on average: sums[block][hour] = looked[block][hour] * (level of block + surplus of
+// hour), fitted in turn.
+std::vector<double> surplus_of(const std::vector<std::vector<double>>& sums,
+                               const std::vector<std::vector<double>>& looked) {
+  const size_t hours = sums[0].size();
+  std::vector<double> surplus(hours, 0);
+  std::vector<double> count(hours, 0);
+  for (const std::vector<double>& of_block : looked) {
+    for (size_t hour = 0; hour < hours; ++hour) count[hour] += of_block[hour];
+  }
+  for (int i = 0; i < kFits; ++i) {
+    std::vector<double> rest(hours, 0);
+    for (size_t block = 0; block < sums.size(); ++block) {
+      double level = 0;
+      double all = 0;
+      for (size_t hour = 0; hour < hours; ++hour) {
+        level += sums[block][hour] - looked[block][hour] * surplus[hour];
+        all += looked[block][hour];
+      }
+      for (size_t hour = 0; hour < hours; ++hour)
+        rest[hour] += sums[block][hour] - looked[block][hour] * level / all;
+    }
+    double mean = 0;
+    double known = 0;
+    for (size_t hour = 0; hour < hours; ++hour) {
+      if (count[hour] == 0) continue;
+      surplus[hour] = rest[hour] / count[hour];
+      mean += surplus[hour];
+      ++known;
+    }
+    for (size_t hour = 0; hour < hours; ++hour)
+      surplus[hour] -= count[hour] == 0 ? surplus[hour] : mean / known;
+  }
+  return surplus;
+}
+
 }  // namespace
+
+uint64_t Calendar::begin_slot() const {
+  const uint64_t count = blocks * slots * cycles;
+  return count > end_slot ? 0 : end_slot - count;
+}
 
 uint64_t Calendar::time_ns(double block) const {
   const double slot = static_cast<double>(end_slot) -
@@ -71,14 +113,10 @@ HistoryBlocks::HistoryBlocks(SlotService* service, const Calendar& calendar)
     }
     std::sort(slots.begin(), slots.end());
   }
-  const uint32_t join = slots_to_join(slots_by_host, calendar.slots);
-  calendar_.slots /= join;
-  calendar_.slot_ns *= join;
-  calendar_.end_slot = (calendar.end_slot - 1) / join + 1;
   for (std::vector<uint32_t>& slots : slots_by_host) {
-    for (uint32_t& slot : slots) slot /= join;
     slots.erase(std::unique(slots.begin(), slots.end()), slots.end());
   }
+  join_ = slots_to_join(slots_by_host, calendar.slots);
   find_hosts(slots_by_host);
   size_t host = 0;
   for (auto& [name, all] : service->hosts) {
@@ -87,11 +125,11 @@ HistoryBlocks::HistoryBlocks(SlotService* service, const Calendar& calendar)
       size_t time = 0;
       size_t begin = 0;  // of the sums of a slot
       while (place >= 0 && begin < series.sums.size()) {
-        const uint32_t slot = series.sums[begin].slot / join;
+        const uint32_t slot = series.sums[begin].slot;
         double looks = 0;
         while (time < series.times.size() && series.times[time] / calendar_.slot_ns < slot) ++time;
         for (; time < series.times.size() && series.times[time] / calendar_.slot_ns == slot; ++time) ++looks;
-        for (; begin < series.sums.size() && series.sums[begin].slot / join == slot; ++begin) {
+        for (; begin < series.sums.size() && series.sums[begin].slot == slot; ++begin) {
           const SlotSum& sum = series.sums[begin];
           sums_.push_back(
               {sum.row, static_cast<uint32_t>(place), slot, static_cast<float>(sum.bytes / looks)});
@@ -106,11 +144,10 @@ HistoryBlocks::HistoryBlocks(SlotService* service, const Calendar& calendar)
 // Also the blocks.
 void HistoryBlocks::find_hosts(const std::vector<std::vector<uint32_t>>& slots_by_host) {
   const uint64_t in_block = calendar_.slots * calendar_.cycles;
-  const uint64_t begin =
-      calendar_.blocks * in_block > calendar_.end_slot ? 0 : calendar_.end_slot - calendar_.blocks * in_block;
+  const uint64_t begin = calendar_.begin_slot();
   struct Host {
     std::vector<double> counts;
-    std::vector<std::vector<uint16_t>> parts;
+    std::vector<std::vector<uint16_t>> hours;
   };
   std::vector<Host> hosts;
   size_t first = calendar_.blocks;
@@ -118,15 +155,20 @@ void HistoryBlocks::find_hosts(const std::vector<std::vector<uint32_t>>& slots_b
   for (const std::vector<uint32_t>& slots : slots_by_host) {
     Host& host = hosts.emplace_back();
     host.counts.assign(calendar_.blocks, 0);
-    host.parts.assign(calendar_.blocks, std::vector<uint16_t>(calendar_.slots));
+    host.hours.assign(calendar_.blocks, std::vector<uint16_t>(calendar_.slots));
+    std::vector<double> parts(calendar_.blocks);
+    uint64_t last_part = UINT64_MAX;
     for (const uint32_t slot : slots) {
       if (slot < begin) continue;
       const uint64_t block = (slot - begin) / in_block;
       ++host.counts[block];
-      ++host.parts[block][slot % calendar_.slots];
+      ++host.hours[block][slot % calendar_.slots];
+      if ((slot - begin) / join_ == last_part) continue;
+      last_part = (slot - begin) / join_;
+      ++parts[block];
     }
     for (size_t block = 0; block < calendar_.blocks; ++block) {
-      if (host.counts[block] < kSlotsOfBlock * static_cast<double>(in_block)) {
+      if (parts[block] * join_ < kPartsOfBlock * static_cast<double>(in_block)) {
         host.counts[block] = 0;
         continue;
       }
@@ -143,7 +185,7 @@ void HistoryBlocks::find_hosts(const std::vector<std::vector<uint32_t>>& slots_b
       continue;
     place_of_host_[i] = static_cast<int>(hosts_++);
     counts_.push_back(std::move(hosts[i].counts));
-    parts_.push_back(std::move(hosts[i].parts));
+    hours_.push_back(std::move(hosts[i].hours));
   }
   for (size_t block = first; block < last; ++block) {
     const auto known =
@@ -151,6 +193,12 @@ void HistoryBlocks::find_hosts(const std::vector<std::vector<uint32_t>>& slots_b
     if (known == 0 || 2 * static_cast<size_t>(known) < hosts_) continue;
     place_of_block_[block] = static_cast<int>(blocks_.size());
     blocks_.push_back(static_cast<uint32_t>(block));
+    std::vector<double>& looked = looked_.emplace_back(calendar_.slots, 0.0);
+    for (size_t host = 0; host < hosts_; ++host) {
+      for (size_t hour = 0; hour < looked.size() && counts_[host][block] > 0; ++hour) {
+        looked[hour] += hours_[host][block][hour];
+      }
+    }
   }
 }
 
@@ -165,47 +213,28 @@ std::pair<const HistoryBlocks::Sum*, const HistoryBlocks::Sum*> HistoryBlocks::s
 
 std::vector<std::vector<double>> HistoryBlocks::values_of(uint32_t row) const {
   const uint64_t in_block = calendar_.slots * calendar_.cycles;
-  const uint64_t begin =
-      calendar_.blocks * in_block > calendar_.end_slot ? 0 : calendar_.end_slot - calendar_.blocks * in_block;
+  const uint64_t begin = calendar_.begin_slot();
   std::vector<std::vector<double>> values(hosts_, std::vector<double>(blocks_.size(), 0));
-  std::vector<double> parts(calendar_.slots);  // mean of all hosts and blocks
+  std::vector<std::vector<double>> sums(blocks_.size(), std::vector<double>(calendar_.slots, 0));
   const auto [first, last] = sums_of(row);
   for (const Sum* sum = first; sum != last; ++sum) {
     if (sum->slot < begin) continue;
     const uint64_t block = (sum->slot - begin) / in_block;
     if (place_of_block_[block] < 0 || counts_[sum->host][block] == 0) continue;
+    const auto place = static_cast<size_t>(place_of_block_[block]);
     const double bytes = static_cast<double>(sum->bytes);
-    values[sum->host][static_cast<size_t>(place_of_block_[block])] += bytes;
-    parts[sum->slot % calendar_.slots] += bytes;
+    values[sum->host][place] += bytes;
+    sums[place][sum->slot % calendar_.slots] += bytes;
   }
-  std::vector<double> looked(calendar_.slots);
-  for (size_t host = 0; host < hosts_; ++host) {
-    for (const uint32_t block : blocks_) {
-      if (counts_[host][block] == 0) continue;
-      for (size_t part = 0; part < parts.size(); ++part) looked[part] += parts_[host][block][part];
-    }
-  }
-  double mean = 0;
-  double known = 0;
-  for (size_t part = 0; part < parts.size(); ++part) {
-    if (looked[part] == 0) continue;
-    parts[part] /= looked[part];
-    mean += parts[part];
-    ++known;
-  }
-  for (size_t part = 0; part < parts.size(); ++part)
-    parts[part] = looked[part] == 0 ? 0 : parts[part] - mean / known;
+  const std::vector<double> surplus = surplus_of(sums, looked_);
   for (size_t host = 0; host < hosts_; ++host) {
     for (size_t i = 0; i < blocks_.size(); ++i) {
       const double count = counts_[host][blocks_[i]];
-      if (count == 0) {
-        values[host][i] = kUnknown;
-        continue;
+      double& value = values[host][i];
+      for (size_t hour = 0; hour < surplus.size() && count > 0; ++hour) {
+        value -= surplus[hour] * hours_[host][blocks_[i]][hour];
       }
-      double surplus = 0;  // of the parts of the cycle that were looked at
-      for (size_t part = 0; part < parts.size(); ++part)
-        surplus += parts[part] * parts_[host][blocks_[i]][part];
-      values[host][i] = (values[host][i] - surplus) / count;
+      value = count > 0 ? value / count : kUnknown;
     }
   }
   return values;
@@ -270,7 +299,7 @@ std::vector<BlockRow> HistoryBlocks::rows(double min_bytes) const {
     for (; i < sums_.size() && sums_[i].row == row; ++i) all += static_cast<double>(sums_[i].bytes);
     // Were all of it in one block of half of the hosts, it would be too little.
     const auto slots = static_cast<double>(calendar_.slots * calendar_.cycles * ((hosts_ + 1) / 2));
-    if (row != FleetSlots::kAllRow && all < min_bytes * kSlotsOfBlock * slots) continue;
+    if (row != FleetSlots::kAllRow && all < min_bytes * kPartsOfBlock * slots) continue;
     rows.push_back(polished(values_of(row), row));
   }
   return rows;

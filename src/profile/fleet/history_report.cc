@@ -85,7 +85,7 @@ std::string service_line(const HistoryService& service, const FleetHistory& hist
   if (!service.trouble.empty())
     return fmt::format("  {}: not looked at: {}\n", text_of(service.name), service.trouble);
   std::string text =
-      fmt::format("  {}: {} of {}, {} times {}, {}\n", text_of(service.name), service.hosts,
+      fmt::format("  {}: {} of {}, {} blocks of {}, {}\n", text_of(service.name), service.hosts,
                   number_of(service.all_hosts, "host"), service.blocks,
                   duration(history.cycle_ns * history.cycles), number_of(service.rows, "function"));
   return text;

@@ -57,7 +57,7 @@ TEST(HistoryReport, TheAnswerIsFirst) {
         "  shop: leak: +50.0 %, grows by +50 B a day (± 5 B) since 1970-", "    no rollout then (1 in all)\n",
         "  shop: either: new at 1970-", ", or grows: too little to tell which\n",
         "with a chance of 1 % at most", "1,000 looks over 20 days:\n",
-        "  shop: 8 of 10 hosts, 20 times 24 h, 40 functions\n", "  web: not looked at: 2 days\n"}) {
+        "  shop: 8 of 10 hosts, 20 blocks of 24 h, 40 functions\n", "  web: not looked at: 2 days\n"}) {
     EXPECT_NE(text.find(line), std::string::npos) << line << "\n" << text;
   }
   EXPECT_NE(history_text(history_with_changes(), 1).find("  and 2 more (-n)\n"), std::string::npos);

@@ -34,9 +34,9 @@ by how much, and whether a version was rolled out then.
           R"(The hosts are the measure of chance: what they differ by anyhow is not named. Of
 what is named at most 5 % are false alarms, on average. One file is in memory at a
 time. Files that are damaged, or that memprof ship did not write, are left out and
-named. --over-time compares whole days with each other, so what repeats each day is
-no change; it takes ten days with looks, and more for a lower rate. A service without
-a daily cycle needs less: --cycle 1h compares hours.
+named. --over-time compares whole days with each other, so what repeats each day
+is no change. It takes ten days with looks, and more for a lower rate. A service
+without a daily cycle needs less: --cycle 1h compares hours.
 )",
           ""};
 }
