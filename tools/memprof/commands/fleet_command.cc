@@ -84,9 +84,9 @@ double false_alarms_of(const std::string& text) {
 
 uint64_t cycle_of(const std::string& text) {
   constexpr uint64_t kMinuteNs = 60'000'000'000;
-  constexpr uint64_t kMostMinutes = 366 * 24 * 60;
+  constexpr uint64_t kMaxMinutes = 366 * 24 * 60;
   const uint64_t cycle = parse_duration_ns("--cycle", text);
-  if (cycle < kMinuteNs || cycle > kMostMinutes * kMinuteNs) {
+  if (cycle < kMinuteNs || cycle > kMaxMinutes * kMinuteNs) {
     throw Failure("--cycle: " + text + " is not from 1m to 366d");
   }
   return cycle;
