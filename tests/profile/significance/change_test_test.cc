@@ -49,18 +49,18 @@ std::vector<ChangeRow> wandering_rows(const ChangePlan& plan, uint64_t seed) {
   return rows;
 }
 
-// At most 1 % of runs: of 400 the odds of more than 14 are less than 1e-4 where it is 1 %.
+// At most 1 % of runs: of 200 the odds of more than 10 are less than 1e-4 where it is 1 %.
 TEST(ChangeTest, FalseAlarmsAreAsFewAsStated) {
   for (const double hours : {0.1, 3.0, 6.0}) {
     ChangePlan plan;
     plan.hours = hours;
     int named = 0;
-    for (uint64_t seed = 0; seed < 400; ++seed) {
+    for (uint64_t seed = 0; seed < 200; ++seed) {
       const ChangeTest test = change_test(wandering_rows(plan, seed), 0.01, 1);
       named +=
           std::any_of(test.p_values.begin(), test.p_values.end(), [](double p) { return p <= 0.01; }) ? 1 : 0;
     }
-    EXPECT_LE(named, 14) << hours;
+    EXPECT_LE(named, 10) << hours;
   }
 }
 
@@ -69,12 +69,12 @@ TEST(ChangeTest, WhatWandersForDaysIsAChange) {
   ChangePlan plan;
   plan.hours = 200;
   int named = 0;
-  for (uint64_t seed = 0; seed < 50; ++seed) {
+  for (uint64_t seed = 0; seed < 20; ++seed) {
     const ChangeTest test = change_test(wandering_rows(plan, seed), 0.01, 1);
     named +=
         std::any_of(test.p_values.begin(), test.p_values.end(), [](double p) { return p <= 0.01; }) ? 1 : 0;
   }
-  EXPECT_GE(named, 10);
+  EXPECT_GE(named, 4);
 }
 
 TEST(ChangeTest, AStepIsFoundAndItsTime) {
