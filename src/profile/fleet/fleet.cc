@@ -22,19 +22,6 @@ constexpr double kMinShare = 0.001;
 constexpr size_t kMinHosts = 4;  // for one to be an outlier
 constexpr char kAll[] = "(all)";
 
-std::string value_of(const std::map<std::string, std::string>& labels, const std::string& name) {
-  const auto found = labels.find(name);
-  return found == labels.end() ? "" : found->second;
-}
-
-// The innermost function of a stack.
-std::string function_of(const Profile& profile, const Stack& stack) {
-  if (stack.locations.empty()) return "?";
-  const Location& location = profile.locations[stack.locations[0]];
-  if (location.lines.empty()) return "?";
-  return profile.functions[location.lines[0].function].name;
-}
-
 template <typename Functions>
 double value_at(const Functions& functions, uint32_t index) {
   const auto found = functions.find(index);
@@ -84,6 +71,18 @@ std::optional<std::map<std::string, std::string>> shipped_labels(const Profile& 
   return std::nullopt;
 }
 
+std::string label_of(const std::map<std::string, std::string>& labels, const std::string& name) {
+  const auto found = labels.find(name);
+  return found == labels.end() ? "" : found->second;
+}
+
+std::string innermost_function(const Profile& profile, const Stack& stack) {
+  if (stack.locations.empty()) return "?";
+  const Location& location = profile.locations[stack.locations[0]];
+  if (location.lines.empty()) return "?";
+  return profile.functions[location.lines[0].function].name;
+}
+
 uint32_t Fleet::index_of(const std::string& function) {
   const auto [place, is_new] = indices_.emplace(function, static_cast<uint32_t>(functions_.size()));
   if (is_new) functions_.push_back(function);
@@ -96,21 +95,21 @@ bool Fleet::add(const Profile& profile) {
   ++files_;
   first_ns_ = std::min(first_ns_, profile.time_unix_ns);
   last_ns_ = std::max(last_ns_, profile.time_unix_ns);
-  Service& service = services_[value_of(*labels, "service_name")];
+  Service& service = services_[label_of(*labels, "service_name")];
   service.rate_bytes = std::max(service.rate_bytes, profile.rate_bytes);
-  Version& version = service.versions[value_of(*labels, version_label_)];
+  Version& version = service.versions[label_of(*labels, version_label_)];
   version.first_ns = std::min(version.first_ns, profile.time_unix_ns);
   std::string key;
   for (const auto& [name, value] : *labels) key += name + '\0' + value + '\0';
   Series& series = version.series[key];
-  series.host = value_of(*labels, "host");
+  series.host = label_of(*labels, "host");
   ++series.looks;
   const uint32_t all = index_of(kAll);
   for (const Stack& stack : profile.stacks) {
     const double live = stack.values[metric_index(Metric::kInuseSpace)];
     service.allocated_bytes += stack.values[metric_index(Metric::kAllocSpace)];
     if (live == 0) continue;
-    series.sums[index_of(function_of(profile, stack))] += live;
+    series.sums[index_of(innermost_function(profile, stack))] += live;
     series.sums[all] += live;
   }
   return true;

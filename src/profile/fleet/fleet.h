@@ -29,6 +29,12 @@ inline constexpr char kLabelsComment[] = "labels: ";
 // Nothing: the profile was not shipped.
 std::optional<std::map<std::string, std::string>> shipped_labels(const Profile& profile);
 
+// "": it has none of that name.
+std::string label_of(const std::map<std::string, std::string>& labels, const std::string& name);
+
+// The function that stands for a stack: the innermost one.
+std::string innermost_function(const Profile& profile, const Stack& stack);
+
 struct FleetService {
   std::string name;
   size_t hosts = 0;

@@ -36,8 +36,7 @@ SpreadTest student(double t_squared, double free, double variance) {
   SpreadTest test;
   if (!(t_squared >= 0)) return test;  // no number: a file says nonsense
   test.p_value = boost::math::ibeta(free / 2, 0.5, free / (free + t_squared), Policy());
-  const double share = boost::math::ibeta_inv(free / 2, 0.5, kAlpha, Policy());
-  test.half_width = std::sqrt(free * (1 - share) / share * variance);
+  test.half_width = student_quantile(free) * std::sqrt(variance);
   return test;
 }
 
@@ -59,6 +58,11 @@ SpreadTest welch(const Sample& a, const Sample& b) {
 }
 
 }  // namespace
+
+double student_quantile(double free) {
+  const double share = boost::math::ibeta_inv(free / 2, 0.5, kAlpha, Policy());
+  return std::sqrt(free * (1 - share) / share);
+}
 
 SpreadTest spread_test(const Sample& a, const Sample& b) {
   if (!(a.sampling_variance > 0) || !(b.sampling_variance > 0)) return welch(a, b);

@@ -7,46 +7,13 @@
 #include <cmath>
 #include <random>
 
-#include "profile/model/metric.h"
+#include "tests/profile/fleet/shipped_look.h"
 
 namespace memprof::profile {
 namespace {
 
 constexpr uint64_t kRate = 65536;
 constexpr uint64_t kSecondNs = 1'000'000'000;
-
-struct Made {
-  std::string service = "shop";
-  std::string host;
-  std::string version;
-  uint64_t second = 0;
-  std::map<std::string, double> live;  // by function
-};
-
-Profile profile_of(const Made& made) {
-  Profile profile;
-  profile.rate_bytes = kRate;
-  profile.time_unix_ns = made.second * kSecondNs;
-  profile.comments = {std::string(kLabelsComment) + R"({"host":")" + made.host + R"(","service_name":")" +
-                      made.service + R"(","service_version":")" + made.version + "\"}"};
-  for (const auto& [name, bytes] : made.live) {
-    const auto index = static_cast<uint32_t>(profile.functions.size());
-    profile.functions.push_back({name, name, "", 0});
-    profile.locations.push_back({0, kNoMapping, false, {{index, 1}}});
-    Stack stack;
-    stack.locations = {index};
-    stack.values[metric_index(Metric::kInuseSpace)] = bytes;
-    stack.values[metric_index(Metric::kAllocSpace)] = 2 * bytes;
-    profile.stacks.push_back(stack);
-  }
-  return profile;
-}
-
-// As a sampler sees so many bytes of small blocks.
-double sampled(double bytes, std::mt19937_64& random) {
-  return static_cast<double>(kRate) *
-         static_cast<double>(std::poisson_distribution<long>(bytes / static_cast<double>(kRate))(random));
-}
 
 struct Plan {
   int hosts = 20;
@@ -62,7 +29,7 @@ FleetResult made_fleet(const Plan& plan, uint64_t seed) {
   uint64_t second = 1'700'000'000;
   for (const std::string& version : plan.versions) {
     for (int host = 0; host < plan.hosts; ++host) {
-      Made made;
+      ShippedLook made;
       made.host = "h" + std::to_string(host);
       made.version = version;
       // Hosts differ: some have more to do.
@@ -73,9 +40,9 @@ FleetResult made_fleet(const Plan& plan, uint64_t seed) {
           double bytes = busy * (f + 1) * 1e6;
           if (f == 20 && made.host == plan.bad_host) bytes *= 3;
           if (f == 10 && version == plan.grown_version) bytes *= 1.1;
-          made.live["f" + std::to_string(f)] = sampled(bytes, random);
+          made.live["f" + std::to_string(f)] = as_sampled(bytes, kRate, &random);
         }
-        EXPECT_TRUE(fleet.add(profile_of(made)));
+        EXPECT_TRUE(fleet.add(shipped_profile(made)));
       }
     }
   }
@@ -87,10 +54,11 @@ TEST(Fleet, SumsAreThoseOfTheLooks) {
   EXPECT_FALSE(fleet.add(Profile())) << "it has no labels";
   for (const char* host : {"a", "b"}) {
     for (uint64_t look = 1; look <= 2; ++look) {
-      fleet.add(profile_of({"shop", host, "1", look, {{"f", 100.0 * static_cast<double>(look)}, {"g", 50}}}));
+      fleet.add(
+          shipped_profile({"shop", host, "1", look, {{"f", 100.0 * static_cast<double>(look)}, {"g", 50}}}));
     }
   }
-  fleet.add(profile_of({"other", "a", "1", 9, {{"f", 7}}}));
+  fleet.add(shipped_profile({"other", "a", "1", 9, {{"f", 7}}}));
   const FleetResult result = fleet.result();
   EXPECT_EQ(result.files, 5U);
   EXPECT_EQ(result.hosts, 2U);
@@ -142,12 +110,12 @@ TEST(Fleet, FalseAlarmsAreFew) {
 TEST(Fleet, FewSamplesNameNobody) {
   Fleet fleet("service_version");
   for (int host = 0; host < 10; ++host) {
-    Made made;
+    ShippedLook made;
     made.host = "h" + std::to_string(host);
     made.live = {{"f", 1e3}};
     // One sample of a function that nobody else has.
     if (host == 3) made.live["rare"] = static_cast<double>(kRate);
-    fleet.add(profile_of(made));
+    fleet.add(shipped_profile(made));
   }
   EXPECT_TRUE(fleet.result().outliers.empty());
 }

@@ -38,7 +38,9 @@ TEST(StackIds, stacks_of_one_id_are_added_to_the_first) {
   ASSERT_EQ(ids.size(), 3u);
   for (size_t i = 0; i < ids.size(); ++i) {
     EXPECT_EQ(ids[i].id, after[ids[i].stack]);
-    if (i != 0) EXPECT_LT(ids[i - 1].id, ids[i].id);
+    if (i != 0) {
+      EXPECT_LT(ids[i - 1].id, ids[i].id);
+    }
   }
 }
 
