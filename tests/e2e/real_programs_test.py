@@ -152,8 +152,9 @@ class RealPrograms(e2e.Test):
         self.assertGreater(profiles[512, "jemalloc"].total("alloc_space"), 1_000_000)
 
     def test_python3_with_numpy(self):
-        # ./dev installs numpy for the distribution's python3.
-        self.check_same(Program([e2e.system_python(), "-I", "-c", NUMPY]), rates=(0, 512, "512k"))
+        # ./dev installs numpy for the distribution's python3. One allocator: the interpreter alone is behind each above, and
+        # NumPy takes 5 s a time.
+        self.check_same(Program([e2e.system_python(), "-I", "-c", NUMPY]), allocators=("tcmalloc",))
 
     def test_gcc_compiles_templates(self):
         source = self.folder / "templates.cc"
