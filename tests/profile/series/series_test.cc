@@ -30,6 +30,23 @@ TEST(Series, AFunctionThatHoldsNothingIsNoSite) {
   EXPECT_EQ(look.sites[0].name, "steady");
 }
 
+TEST(Series, ResidentMemoryThatIsNotKnownHasNoFigures) {
+  ResidentMemory memory;
+  memory.total_bytes = 100;
+  memory.heap_bytes = 60;
+  memory.live_bytes = 40;
+  SystemFigures figures;
+  add_resident_figures(memory, &figures);
+  EXPECT_EQ(figures.at("resident_blocks_bytes"), 40u);
+  EXPECT_EQ(figures.at("resident_unexplained_bytes"), 60u);  // 20 of the heap, 40 of no mapping
+  figures.clear();
+  memory.state = kResidentHeapCut;
+  add_resident_figures(memory, &figures);
+  EXPECT_TRUE(figures.empty());
+  add_resident_figures({}, &figures);
+  EXPECT_TRUE(figures.empty());
+}
+
 TEST(Series, TimesAreLocal) {
   const series_fixture::InUtc utc;
   EXPECT_EQ(time_text(series_fixture::kStart), "2023-11-14 22:13:20 UTC");

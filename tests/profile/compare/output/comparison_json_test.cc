@@ -49,5 +49,26 @@ TEST(ComparisonJson, RowsHaveALimit) {
   EXPECT_EQ(json_of({}, 1)["rows"].size(), 1u);
 }
 
+TEST(ComparisonJson, ResidentMemoryThatIsNotKnownIsNull) {
+  std::vector<ComparedProfile> before = comparison_fixture::before();
+  std::vector<ComparedProfile> after = comparison_fixture::after();
+  ResidentMemory& memory = after[0].profile.resident;
+  memory.total_bytes = 100;
+  memory.files_bytes = 20;
+  before[0].profile.resident = memory;
+  before[0].profile.resident.state = kResidentHeapCut;
+  const auto json = json_from_text(comparison_json(compare(before, after, {}), {}, SIZE_MAX))["resident"];
+  for (const char* key : {"heap_bytes", "slack_bytes", "fragmentation", "unexplained_bytes"}) {
+    EXPECT_TRUE(json["before"][key].is_null()) << key;
+    EXPECT_TRUE(json["after"][key].is_number()) << key;
+  }
+  EXPECT_EQ(json["before"]["rss_bytes"], 100);
+  EXPECT_EQ(json["before"]["files_bytes"], 20);
+  EXPECT_EQ(json["after"]["unexplained_bytes"], 80);
+  memory = {};  // a process that was killed
+  EXPECT_TRUE(json_from_text(comparison_json(compare(before, after, {}), {}, SIZE_MAX))["resident"]["after"]
+                  .is_null());
+}
+
 }  // namespace
 }  // namespace memprof::profile
