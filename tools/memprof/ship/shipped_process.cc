@@ -147,6 +147,17 @@ void ShippedProcesses::remove(const std::string& arena) {
   all_.erase(arena);
 }
 
+void ShippedProcesses::remove_ended() {
+  for (auto process = all_.begin(); process != all_.end();) {
+    if (process->second.looks->is_there()) {
+      ++process;
+      continue;
+    }
+    not_ours_.insert(process->first);
+    process = all_.erase(process);
+  }
+}
+
 void ShippedProcesses::bound_names() {
   if (names_->locations() < kMaxNames) return;
   names_ = std::make_shared<profile::SharedNames>();

@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "memprof/ship/scrape/scraped_heap.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <utility>
+#include <vector>
+
+#include "memprof/console/failure.h"
+#include "memprof/ship/looks/alloc_totals.h"
+#include "memprof/ship/looks/shipped_profile.h"
+#include "memprof/ship/shipper.h"
+#include "profile/compare/merge.h"
+#include "profile/model/error.h"
+#include "profile/text/markup/json_text.h"
+
+namespace memprof::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+using Chosen = std::vector<ShippedProcess*>;
+
+constexpr size_t kMaxChoices = 100;
+constexpr char kPid[] = "pid";
+constexpr char kService[] = "service";  // short for service_name
+
+std::string pid_of(const ShippedProcess& process) {
+  return std::to_string(process.looks->process().pid);
+}
+
+// "": it has no such label.
+std::string value_of(const ShippedProcess& process, const std::string& name) {
+  if (name == kPid) return pid_of(process);
+  const auto found = process.labels.find(name == kService ? kServiceLabel : name);
+  return found != process.labels.end() ? found->second : "";
+}
+
+Chosen all_there(ShippedProcesses& processes) {
+  Chosen all;
+  for (auto& [arena, process] : processes.all()) {
+    if (process.looks->is_there()) all.push_back(&process);
+  }
+  return all;
+}
+
+// Lines of what can be asked for.
+std::string choices(const Chosen& all) {
+  if (all.empty()) return "no process that has memprof in it, and that this user may read, runs here";
+  std::map<std::string, size_t> services;
+  for (const ShippedProcess* process : all) ++services[value_of(*process, kService)];
+  std::string text = "ask for one of:";
+  size_t lines = 0;
+  const auto add = [&](const std::string& line) {
+    if (++lines <= kMaxChoices) text += "\n  " + line;
+  };
+  for (const auto& [name, count] : services) {
+    add(fmt::format("?service={}  {}", percent_encoded(name),
+                    count == 1 ? "1 process" : fmt::format("{} processes", count)));
+  }
+  for (const ShippedProcess* process : all) {
+    add(fmt::format("?pid={}  {} ({})", pid_of(*process), value_of(*process, kService),
+                    process->looks->process().program));
+  }
+  if (lines > kMaxChoices) text += fmt::format("\n  and {} more", lines - kMaxChoices);
+  return text;
+}
+
+// What would change the meaning of the answer, and is not there.
+void check_go_parameter(const std::string& name, const std::string& value) {
+  if (name == "seconds") {
+    throw ScrapeRefusal(
+        kHttpBadRequest,
+        "seconds: there are no profiles of a time; alloc_* are since the start of the process, so leave it "
+        "out, and turn delta off in the scraper");
+  }
+  if (name == "debug" && value != "0") {
+    throw ScrapeRefusal(kHttpBadRequest,
+                        "debug: there is no text, only pprof (debug=0); for text: memprof report PROFILE");
+  }
+  if (name == "gc" && value != "0") {
+    throw ScrapeRefusal(kHttpBadRequest, "gc: no collection can be asked of the process; leave it out");
+  }
+}
+
+bool is_go_parameter(const std::string& name) {
+  return name == "seconds" || name == "debug" || name == "gc";
+}
+
+void check_name(const std::string& name, const Chosen& all) {
+  std::set<std::string> known = {kPid, kService};
+  for (const ShippedProcess* process : all) {
+    for (const auto& [label, value] : process->labels) known.insert(label);
+  }
+  if (known.count(name) != 0) return;
+  std::string list;
+  for (const std::string& one : known) list += (list.empty() ? "" : ", ") + one;
+  throw ScrapeRefusal(kHttpBadRequest,
+                      "there is no parameter " + name.substr(0, kMaxLabelNameBytes) + "; there are: " + list);
+}
+
+Chosen choose(ShippedProcesses& processes, const ScrapeQuery& query) {
+  const Chosen all = all_there(processes);
+  Chosen chosen = all;
+  bool is_named = false;
+  for (const auto& [name, value] : query.parameters) {
+    if (is_go_parameter(name)) {
+      check_go_parameter(name, value);
+      continue;
+    }
+    check_name(name, all);
+    is_named = true;
+    chosen.erase(std::remove_if(chosen.begin(), chosen.end(),
+                                [&, &label = name, &wanted = value](const ShippedProcess* process) {
+                                  return value_of(*process, label) != wanted;
+                                }),
+                 chosen.end());
+  }
+  if (chosen.empty()) {
+    throw ScrapeRefusal(kHttpNotFound,
+                        (is_named && !all.empty() ? "no process is like that; " : "") + choices(all));
+  }
+  if (!is_named && chosen.size() > 1) {
+    throw ScrapeRefusal(kHttpBadRequest,
+                        fmt::format("there are {} processes; {}", chosen.size(), choices(all)));
+  }
+  return chosen;
+}
+
+// What tells this set of labels from the others of its service.
+Labels parameters_of(const Labels& labels, const std::vector<Labels>& all) {
+  Labels parameters = {{kService, labels.at(kServiceLabel)}};
+  std::set<std::string> names;
+  for (const Labels& other : all) {
+    if (other.at(kServiceLabel) != labels.at(kServiceLabel)) continue;
+    for (const Labels* one : {&other, &labels}) {
+      for (const auto& [name, value] : *one) {
+        const auto here = labels.find(name);
+        const auto there = other.find(name);
+        if (here == labels.end() || there == other.end() || here->second != there->second) names.insert(name);
+      }
+    }
+  }
+  for (const std::string& name : names) {
+    const auto here = labels.find(name);
+    parameters[name] = here != labels.end() ? here->second : "";  // "": those without it
+  }
+  return parameters;
+}
+
+}  // namespace
+
+std::string scraped_heap(ShippedProcesses& processes, const ScrapeQuery& query, profile::Metric metric) {
+  processes.find();
+  processes.bound_names();
+  const Chosen chosen = choose(processes, query);
+  profile::Merger merger(profile::Processes::kAddedUp);
+  size_t seen = 0;
+  for (ShippedProcess* process : chosen) {
+    try {
+      profile::Profile profile = process->looks->look(false);
+      StackTotals nothing;
+      take_increment(&nothing, &profile);
+      merger.add(shipped_view(std::move(profile)));
+      ++seen;
+    } catch (const profile::Error& error) {
+      // One that ended meanwhile is no part of the sum; another one would be missing in it.
+      if (process->looks->is_there()) {
+        throw ScrapeRefusal(kHttpUnavailable,
+                            fmt::format("process {} cannot be read: {}", pid_of(*process), error.what()));
+      }
+    }
+  }
+  if (seen == 0) throw ScrapeRefusal(kHttpNotFound, "the process has ended");
+  profile::Profile profile = merger.take();
+  constexpr int64_t kMsNs = 1'000'000;
+  profile.time_unix_ns = static_cast<uint64_t>(time_now_ms() * kMsNs);
+  profile.comments = {fmt::format("served by memprof: what was allocated is that since the start; of {} {}",
+                                  seen, seen == 1 ? "process" : "processes")};
+  return write_shipped(std::move(profile), {}, metric).pprof;
+}
+
+std::string scrape_targets(ShippedProcesses& processes, const std::string& host) {
+  processes.find();
+  std::map<std::string, Labels> sets;
+  for (const ShippedProcess* process : all_there(processes))
+    sets.emplace(label_hash(process->labels), process->labels);
+  std::vector<Labels> all;
+  for (const auto& [hash, labels] : sets) all.push_back(labels);
+  Json list = Json::array();
+  for (const Labels& labels : all) {
+    Json entry = {{"targets", {host}}, {"labels", labels}};
+    entry["labels"]["__metrics_path__"] = kHeapPath;
+    for (const auto& [name, value] : parameters_of(labels, all)) entry["labels"]["__param_" + name] = value;
+    list.push_back(std::move(entry));
+  }
+  return profile::json_to_text(list) + "\n";
+}
+
+}  // namespace memprof::cli
