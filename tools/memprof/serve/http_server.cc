@@ -20,7 +20,6 @@ namespace http = boost::beast::http;
 using Tcp = asio::ip::tcp;
 
 constexpr size_t kMaxStrangers = 64;
-constexpr size_t kMaxKnown = 128;  // a browser has up to six
 constexpr uint32_t kMaxHeaderBytes = 8192;
 constexpr std::chrono::seconds kMaxStrangersWait(5);
 constexpr std::chrono::seconds kMaxWait(30);
@@ -56,6 +55,7 @@ void set_common_fields(http::fields* fields) {
 }
 
 struct HttpServer::Connections {
+  size_t max_known = 0;
   std::list<Connection*> strangers;  // the oldest first
   std::list<Connection*> known;      // the one that was idle for longest first
 };
@@ -102,7 +102,7 @@ class HttpServer::Connection : public std::enable_shared_from_this<Connection> {
     if (error) return;  // ended, too large, too slow: the connection closes
     const HttpRequest& request = parser_->get();
     is_known_ = site_.knows(request);
-    if (is_known_) put_into(&all_->known, kMaxKnown);
+    if (is_known_) put_into(&all_->known, all_->max_known);
     if (site_.takes_over(request, &stream_)) return;
     if (request.method() != http::verb::get && request.method() != http::verb::head) {
       HttpResponse response = text_response(request, http::status::method_not_allowed, "only GET");
@@ -141,8 +141,9 @@ class HttpServer::Connection : public std::enable_shared_from_this<Connection> {
 };
 
 HttpServer::HttpServer(asio::io_context* context, HttpSite* site, const HttpAddress& address,
-                       const std::string& command, const std::string& hint)
+                       const std::string& command, const std::string& hint, const HttpLimits& limits)
     : site_(*site), connections_(std::make_shared<Connections>()), pauses_(*context), acceptor_(*context) {
+  connections_->max_known = limits.max_known;
   const Tcp::endpoint wanted(parse_address(address.address), address.port);
   beast::error_code error;
   try {

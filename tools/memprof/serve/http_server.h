@@ -17,6 +17,7 @@
 #include <boost/beast/http/fields.hpp>
 #include <boost/beast/http/message.hpp>
 #include <boost/beast/http/string_body.hpp>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -28,6 +29,11 @@ namespace memprof::cli {
 
 using HttpRequest = boost::beast::http::request<boost::beast::http::empty_body>;
 using HttpResponse = boost::beast::http::response<boost::beast::http::string_body>;
+
+struct HttpLimits {
+  // Connections of those that the site knows; one that reads slowly has its answer in memory meanwhile.
+  size_t max_known = 128;  // a browser has up to six
+};
 
 struct HttpAddress {
   std::string address = "127.0.0.1";  // IPv4 or IPv6
@@ -63,7 +69,7 @@ class HttpServer {
   // `context` and `site` must outlive it; connections end with the context.  `command` and `hint` (may be empty, else
   // of a port that was asked for) stand in messages.
   HttpServer(boost::asio::io_context* context, HttpSite* site, const HttpAddress& address,
-             const std::string& command, const std::string& hint);
+             const std::string& command, const std::string& hint, const HttpLimits& limits = {});
   HttpServer(const HttpServer&) = delete;
   HttpServer& operator=(const HttpServer&) = delete;
 

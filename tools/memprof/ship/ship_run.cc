@@ -137,7 +137,7 @@ class Served {
     shipper.processes = &processes;
     shipper.processes_mutex = &mutex_;
     shipper.health = &health;
-    shipper.metrics = [this] { return metrics(); };
+    shipper.metrics = [this] { return figures(); };
     server_ = std::make_unique<ScrapeServer>(parse_listen_address(options.listen), shipper);
   }
 
@@ -164,18 +164,21 @@ class Served {
     const std::lock_guard<std::mutex> lock(counts_mutex_);
     counts_ = counts;
   }
-  std::string metrics() {
+  // As /metrics has it.
+  std::string metrics() { return figures() + (server_ != nullptr ? server_->metrics() : ""); }
+
+  ShipHealth health;
+
+ private:
+  std::string figures() {
     LookCounts counts;
     {
       const std::lock_guard<std::mutex> lock(counts_mutex_);
       counts = counts_;
     }
-    return figures_(counts) + (server_ != nullptr ? server_->metrics() : "");
+    return figures_(counts);
   }
 
-  ShipHealth health;
-
- private:
   std::mutex mutex_;  // of the processes
   std::mutex counts_mutex_;
   LookCounts counts_;

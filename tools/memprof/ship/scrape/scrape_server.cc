@@ -28,6 +28,7 @@ namespace http = boost::beast::http;
 using Clock = std::chrono::steady_clock;
 
 constexpr unsigned kMaxWaiting = 16;  // profiles that are asked for and not made yet
+constexpr size_t kMaxKnown = 32;      // so many profiles, of 3.5 MiB at most, may wait for slow readers
 constexpr std::chrono::seconds kMaxRest(1);
 constexpr char kPaths[] = "/debug/pprof/heap, /debug/pprof/allocs, /targets, /metrics, /healthz, /readyz";
 
@@ -43,7 +44,8 @@ class ScrapeServer::State : public HttpSite {
  public:
   State(const HttpAddress& address, const ScrapedShipper& shipper)
       : shipper_(shipper),
-        server_(&context_, this, address, "ship", "end who listens there, or take another port") {}
+        server_(&context_, this, address, "ship", "end who listens there, or take another port",
+                {kMaxKnown}) {}
   ~State() override {
     makers_.stop();
     context_.stop();
@@ -59,8 +61,16 @@ class ScrapeServer::State : public HttpSite {
   }
 
   const HttpServer& server() const { return server_; }
-  uint64_t served() const { return served_; }
-  uint64_t failed() const { return failed_; }
+  std::string metrics() const {
+    return fmt::format(
+        "# HELP memprof_ship_scrapes_total Profiles that scrapers got.\n"
+        "# TYPE memprof_ship_scrapes_total counter\n"
+        "memprof_ship_scrapes_total {}\n"
+        "# HELP memprof_ship_scrapes_failed_total Profiles and lists that scrapers asked for and did not get.\n"
+        "# TYPE memprof_ship_scrapes_failed_total counter\n"
+        "memprof_ship_scrapes_failed_total {}\n",
+        served_.load(), failed_.load());
+  }
 
   bool knows(const HttpRequest& request) const override {
     const std::string path(request.target().substr(0, request.target().find('?')));
@@ -88,7 +98,7 @@ class ScrapeServer::State : public HttpSite {
     }
     HttpResponse response(http::status::ok, request.version());
     response.set(http::field::content_type, "text/plain; version=0.0.4; charset=utf-8");
-    if (request.method() != http::verb::head) response.body() = shipper_.metrics();
+    if (request.method() != http::verb::head) response.body() = shipper_.metrics() + metrics();
     send(std::move(response));
   }
 
@@ -194,14 +204,7 @@ bool ScrapeServer::is_local() const {
 }
 
 std::string ScrapeServer::metrics() const {
-  return fmt::format(
-      "# HELP memprof_ship_scrapes_total Profiles that scrapers got.\n"
-      "# TYPE memprof_ship_scrapes_total counter\n"
-      "memprof_ship_scrapes_total {}\n"
-      "# HELP memprof_ship_scrapes_failed_total Profiles and lists that scrapers asked for and did not get.\n"
-      "# TYPE memprof_ship_scrapes_failed_total counter\n"
-      "memprof_ship_scrapes_failed_total {}\n",
-      state_->served(), state_->failed());
+  return state_->metrics();
 }
 
 }  // namespace memprof::cli

@@ -26,7 +26,7 @@ struct ScrapedShipper {
   ShippedProcesses* processes = nullptr;
   std::mutex* processes_mutex = nullptr;  // had by who looks at them
   const ShipHealth* health = nullptr;
-  std::function<std::string()> metrics;  // called by any thread
+  std::function<std::string()> metrics;  // but for those of the server; called by its threads
 };
 
 class ScrapeServer {

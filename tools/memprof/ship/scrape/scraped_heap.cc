@@ -27,6 +27,7 @@ using Chosen = std::vector<ShippedProcess*>;
 constexpr size_t kMaxChoices = 100;
 constexpr char kPid[] = "pid";
 constexpr char kService[] = "service";  // short for service_name
+constexpr char kLabels[] = "labels";    // a set of labels by its hash, where names and values do not tell it
 
 std::string pid_of(const ShippedProcess& process) {
   return std::to_string(process.looks->process().pid);
@@ -35,6 +36,7 @@ std::string pid_of(const ShippedProcess& process) {
 // "": it has no such label.
 std::string value_of(const ShippedProcess& process, const std::string& name) {
   if (name == kPid) return pid_of(process);
+  if (name == kLabels) return label_hash(process.labels);
   const auto found = process.labels.find(name == kService ? kServiceLabel : name);
   return found != process.labels.end() ? found->second : "";
 }
@@ -71,7 +73,7 @@ std::string choices(const Chosen& all) {
 
 // What would change the meaning of the answer, and is not there.
 void check_go_parameter(const std::string& name, const std::string& value) {
-  if (name == "seconds") {
+  if (name == "seconds" && value != "0") {
     throw ScrapeRefusal(
         kHttpBadRequest,
         "seconds: there are no profiles of a time; alloc_* are since the start of the process, so leave it "
@@ -91,7 +93,7 @@ bool is_go_parameter(const std::string& name) {
 }
 
 void check_name(const std::string& name, const Chosen& all) {
-  std::set<std::string> known = {kPid, kService};
+  std::set<std::string> known = {kPid, kService, kLabels};
   for (const ShippedProcess* process : all) {
     for (const auto& [label, value] : process->labels) known.insert(label);
   }
@@ -130,23 +132,39 @@ Chosen choose(ShippedProcesses& processes, const ScrapeQuery& query) {
   return chosen;
 }
 
-// What tells this set of labels from the others of its service.
-Labels parameters_of(const Labels& labels, const std::vector<Labels>& all) {
-  Labels parameters = {{kService, labels.at(kServiceLabel)}};
-  std::set<std::string> names;
-  for (const Labels& other : all) {
-    if (other.at(kServiceLabel) != labels.at(kServiceLabel)) continue;
-    for (const Labels* one : {&other, &labels}) {
-      for (const auto& [name, value] : *one) {
-        const auto here = labels.find(name);
-        const auto there = other.find(name);
-        if (here == labels.end() || there == other.end() || here->second != there->second) names.insert(name);
-      }
+// The labels of which a service has several values.
+std::map<std::string, std::set<std::string>> differing(const std::map<std::string, ShippedProcess*>& sets) {
+  using Values = std::map<std::string, std::pair<size_t, std::set<std::string>>>;  // how many have it; which
+  std::map<std::string, Values> services;
+  std::map<std::string, size_t> sizes;
+  for (const auto& [hash, process] : sets) {
+    const std::string service = value_of(*process, kService);
+    ++sizes[service];
+    for (const auto& [name, value] : process->labels) {
+      auto& [count, values] = services[service][name];
+      ++count;
+      values.insert(value);
     }
   }
+  std::map<std::string, std::set<std::string>> names;
+  for (const auto& [service, labels] : services) {
+    for (const auto& [name, known] : labels) {
+      if (known.first != sizes[service] || known.second.size() > 1) names[service].insert(name);
+    }
+  }
+  return names;
+}
+
+// What tells the processes with these labels from the others of their service, which differ in `names`.
+Labels parameters_of(const ShippedProcess& process, const std::set<std::string>& names) {
+  Labels parameters = {{kService, value_of(process, kService)}};
   for (const std::string& name : names) {
-    const auto here = labels.find(name);
-    parameters[name] = here != labels.end() ? here->second : "";  // "": those without it
+    const auto label = process.labels.find(name);
+    // Discovery drops a label without a value; and other words have another meaning here.
+    if (label == process.labels.end() || is_go_parameter(name) || value_of(process, name) != label->second) {
+      return {{kLabels, label_hash(process.labels)}};
+    }
+    parameters.emplace(name, label->second);
   }
   return parameters;
 }
@@ -185,16 +203,16 @@ std::string scraped_heap(ShippedProcesses& processes, const ScrapeQuery& query, 
 
 std::string scrape_targets(ShippedProcesses& processes, const std::string& host) {
   processes.find();
-  std::map<std::string, Labels> sets;
-  for (const ShippedProcess* process : all_there(processes))
-    sets.emplace(label_hash(process->labels), process->labels);
-  std::vector<Labels> all;
-  for (const auto& [hash, labels] : sets) all.push_back(labels);
+  std::map<std::string, ShippedProcess*> sets;  // one of each set of labels
+  for (ShippedProcess* process : all_there(processes)) sets.emplace(label_hash(process->labels), process);
+  auto names = differing(sets);
   Json list = Json::array();
-  for (const Labels& labels : all) {
-    Json entry = {{"targets", {host}}, {"labels", labels}};
+  for (const auto& [hash, process] : sets) {
+    Json entry = {{"targets", {host}}, {"labels", process->labels}};
     entry["labels"]["__metrics_path__"] = kHeapPath;
-    for (const auto& [name, value] : parameters_of(labels, all)) entry["labels"]["__param_" + name] = value;
+    for (const auto& [name, value] : parameters_of(*process, names[value_of(*process, kService)])) {
+      entry["labels"]["__param_" + name] = value;
+    }
     list.push_back(std::move(entry));
   }
   return profile::json_to_text(list) + "\n";
