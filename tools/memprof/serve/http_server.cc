@@ -118,7 +118,8 @@ class HttpServer::Connection : public std::enable_shared_from_this<Connection> {
     const HttpRequest& request = parser_->get();
     response_ = std::move(response);
     set_common_fields(&response_);
-    response_.keep_alive(request.keep_alive() && is_known_);
+    const bool is_last = response_[http::field::connection] == "close";
+    response_.keep_alive(request.keep_alive() && is_known_ && !is_last);
     response_.prepare_payload();
     keeps_on_ = response_.keep_alive();
     stream_.expires_after(is_known_ ? kMaxWait : kMaxStrangersWait);

@@ -51,7 +51,8 @@ class HttpSite {
 
   // Whether the one that asks this may go on on his connection.
   virtual bool knows(const HttpRequest& request) const = 0;
-  // Of GET and HEAD.  `send`: to be called once, in the server's thread, now or later.
+  // Of GET and HEAD.  `send`: to be called once, in the server's thread, now or later.  With "Connection: close" it is the
+  // connection's last.
   virtual void answer(const HttpRequest& request, const Send& send) = 0;
   // true: the connection is the site's from now on.
   virtual bool takes_over(const HttpRequest& /*request*/, boost::beast::tcp_stream* /*stream*/) {

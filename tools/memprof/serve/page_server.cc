@@ -92,7 +92,9 @@ class Site : public HttpSite {
 
   HttpResponse answer_to(const HttpRequest& request) {
     if (asks_for_events(request)) {
-      return text_response(request, http::status::service_unavailable, "too many viewers");
+      HttpResponse response = text_response(request, http::status::service_unavailable, "too many viewers");
+      response.set(http::field::connection, "close");
+      return response;
     }
     const std::string target(request.target());
     const bool is_below = knows(request);

@@ -26,7 +26,7 @@ using testing_tools::answer_of;
 using testing_tools::HttpClient;
 using testing_tools::request_of;
 
-// Answers "/now" at once, and "/later" when "/now" is asked for.
+// Answers "/now" and "/last" at once, and "/later" when "/now" is asked for.
 class TwoPages : public HttpSite {
  public:
   bool knows(const HttpRequest& request) const override { return request.target() != "/unknown"; }
@@ -38,7 +38,9 @@ class TwoPages : public HttpSite {
       waiting_ = [send, response = of("later")] { send(response); };
       return;
     }
-    send(of("now"));
+    HttpResponse response = of("now");
+    if (request.target() == "/last") response.set(boost::beast::http::field::connection, "close");
+    send(response);
     if (!waiting_) return;
     waiting_();
     waiting_ = {};
@@ -91,6 +93,12 @@ TEST_F(HttpServerTest, OneThatIsKnownGoesOn) {
   }
   client.say(request_of("GET", "/unknown", "localhost", true));
   EXPECT_THAT(client.hear(), HasSubstr("now\n")) << "and then it ends";
+}
+
+TEST_F(HttpServerTest, TheSiteEndsAConnection) {
+  const HttpClient client(server_.port());
+  client.say(request_of("GET", "/last", "localhost", true));
+  EXPECT_THAT(client.hear(), HasSubstr("\r\nConnection: close\r\n"));
 }
 
 TEST_F(HttpServerTest, ThereAreSoManyThatAreKnown) {
