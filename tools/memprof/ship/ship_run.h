@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "memprof/host/process/running_process.h"
-#include "memprof/ship/shipped_process.h"
+#include "memprof/ship/looks/shipped_process.h"
 #include "memprof/ship/targets/target.h"
 
 namespace memprof::cli {

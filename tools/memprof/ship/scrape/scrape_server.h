@@ -18,7 +18,7 @@
 
 #include "memprof/serve/http_server.h"
 #include "memprof/ship/scrape/ship_health.h"
-#include "memprof/ship/shipped_process.h"
+#include "memprof/ship/looks/shipped_process.h"
 
 namespace memprof::cli {
 

@@ -4,6 +4,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
+#include <cstdint>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -13,7 +15,6 @@
 #include "memprof/console/failure.h"
 #include "memprof/ship/looks/alloc_totals.h"
 #include "memprof/ship/looks/shipped_profile.h"
-#include "memprof/ship/shipper.h"
 #include "profile/compare/merge.h"
 #include "profile/model/error.h"
 #include "profile/text/markup/json_text.h"
@@ -194,8 +195,9 @@ std::string scraped_heap(ShippedProcesses& processes, const ScrapeQuery& query, 
   }
   if (seen == 0) throw ScrapeRefusal(kHttpNotFound, "the process has ended");
   profile::Profile profile = merger.take();
-  constexpr int64_t kMsNs = 1'000'000;
-  profile.time_unix_ns = static_cast<uint64_t>(time_now_ms() * kMsNs);
+  const auto now = std::chrono::system_clock::now().time_since_epoch();
+  profile.time_unix_ns =
+      static_cast<uint64_t>(std::chrono::duration_cast<std::chrono::nanoseconds>(now).count());
   profile.comments = {fmt::format("served by memprof: what was allocated is that since the start; of {} {}",
                                   seen, seen == 1 ? "process" : "processes")};
   return write_shipped(std::move(profile), {}, metric).pprof;

@@ -11,7 +11,7 @@
 #include <string>
 
 #include "memprof/ship/scrape/scrape_query.h"
-#include "memprof/ship/shipped_process.h"
+#include "memprof/ship/looks/shipped_process.h"
 #include "profile/model/metric.h"
 
 namespace memprof::cli {
