@@ -7,6 +7,7 @@
 #include "memprof/console/console.h"
 #include "memprof/console/failure.h"
 #include "memprof/io/output_check.h"
+#include "memprof/ship/scrape/listen_address.h"
 #include "memprof/ship/ship_run.h"
 #include "profile/text/units.h"
 
@@ -16,6 +17,7 @@ namespace {
 HelpText help() {
   return {
       "memprof ship --to TARGET [OPTIONS] [PID...]\n"
+      "memprof ship --listen [ADDRESS:]PORT [OPTIONS] [PID...]\n"
       "memprof ship --dry-run [--to TARGET]... [PID...]",
       R"(Ships what the processes of this machine allocate and hold, one shipper for all
 of them. Without PID: all that have memprof in them.
@@ -87,6 +89,21 @@ LabelRules label_rules(const Given& given, const ArgumentParser& parser) {
   return rules;
 }
 
+// Nobody is sent to: only scrapers are served.
+void check_without_target(const ArgumentParser& parser) {
+  if (!parser.is_given("--listen")) {
+    throw Failure(
+        "ship: no target given; add --to http://HOST:PORT of a Pyroscope, --to /FOLDER, or --listen PORT for scrapers");
+  }
+  for (const char* option : {"--every", "--count", "--spool", "--spool-limit", "--spool-age", "--token-file",
+                             "--password-file", "--ca-file"}) {
+    if (parser.is_given(option))
+      throw Failure(std::string(option) + ": nothing is sent without --to; leave it out");
+  }
+  if (parser.is_given("--metrics"))
+    throw Failure("--metrics: without --to, ask for /metrics at the address of --listen");
+}
+
 // Nothing: --help was asked for.
 std::optional<ShipOptions> parse(const std::vector<std::string>& arguments, Given* given) {
   constexpr uint64_t kMsNs = 1'000'000;
@@ -138,12 +155,17 @@ std::optional<ShipOptions> parse(const std::vector<std::string>& arguments, Give
       {"--metrics", "FILE",
        "write what was shipped, dropped and waits to FILE after each look, in the text form of Prometheus"},
       options.metrics_file);
+  parser.add_option(
+      {"--listen", "[ADDRESS:]PORT",
+       "serve scrapers at http://ADDRESS:PORT (127.0.0.1): /debug/pprof/heap?pid=N or ?service=NAME, "
+       "/targets, /metrics, /healthz, /readyz. Without --to nothing is sent",
+       Shown::kInBoth},
+      options.listen);
   parser.add_flag({"--dry-run", "", "show what would be shipped, with its labels, and end", Shown::kInBoth},
                   given->is_plan);
   if (parser.parse(arguments)) return std::nullopt;
-  if (options.targets.empty() && !given->is_plan) {
-    throw Failure("ship: no target given; add --to http://HOST:PORT of a Pyroscope, or --to /FOLDER");
-  }
+  if (parser.is_given("--listen")) parse_listen_address(options.listen);
+  if (options.targets.empty() && !given->is_plan) check_without_target(parser);
   if (parser.is_given("--token-file") && parser.is_given("--password-file")) {
     throw Failure("ship: --token-file and --password-file exclude each other");
   }
@@ -169,7 +191,7 @@ std::optional<ShipOptions> parse(const std::vector<std::string>& arguments, Give
   }
   if (parser.is_given("--spool") && options.spool.empty())
     throw Failure("--spool: give the path of a folder");
-  if (options.spool.empty() && !given->is_plan) options.spool = usual_spool();
+  if (options.spool.empty() && !given->is_plan && !options.targets.empty()) options.spool = usual_spool();
   if (!options.metrics_file.empty()) check_output_path(options.metrics_file, true);
   for (const std::string& pid : given->pids) options.only.push_back(find_process(pid));
   return options;

@@ -11,19 +11,16 @@
 // Failure: throws Failure where no address can be had.
 #pragma once
 
-#include <cstdint>
 #include <memory>
 #include <string>
 
+#include "memprof/serve/http_server.h"
 #include "memprof/serve/page_source.h"
 #include "memprof/serve/source_files.h"
 
 namespace memprof::cli {
 
-struct PageAddress {
-  std::string address = "127.0.0.1";  // IPv4 or IPv6
-  uint16_t port = 0;                  // 0: any that is free
-};
+using PageAddress = HttpAddress;
 
 class PageServer {
  public:

@@ -74,11 +74,9 @@ std::string metrics_text(const LookCounts& looks, const std::vector<TargetFigure
   return text;
 }
 
-void write_metrics(const std::string& path, const LookCounts& looks,
-                   const std::vector<TargetFigures>& targets, const Spool& spool) {
+void write_metrics(const std::string& path, const std::string& text) {
   try {
-    profile::write_file_atomically(path, metrics_text(looks, targets, spool.bytes()),
-                                   profile::IfExists::kReplace);
+    profile::write_file_atomically(path, text, profile::IfExists::kReplace);
   } catch (const profile::Error& error) {
     complain(std::string("ship: --metrics: ") + error.what());
   }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the shipper counts of itself, in the text form of Prometheus, for the collector of text files that node_exporter
-// has.
+// has, and for scrapers.
 //
 // Threads: no state.
 #pragma once
@@ -25,7 +25,6 @@ std::string metrics_text(const LookCounts& looks, const std::vector<TargetFigure
                          uint64_t spool_bytes);
 
 // As a whole; where it cannot be written, that is said, and the shipper goes on.
-void write_metrics(const std::string& path, const LookCounts& looks,
-                   const std::vector<TargetFigures>& targets, const Spool& spool);
+void write_metrics(const std::string& path, const std::string& text);
 
 }  // namespace memprof::cli

@@ -8,13 +8,19 @@
 #include <chrono>
 #include <csignal>
 #include <cstdlib>
+#include <functional>
 #include <memory>
+#include <mutex>
 #include <utility>
 
 #include "memprof/console/console.h"
 #include "memprof/console/failure.h"
 #include "memprof/host/process/arena_folders.h"
 #include "memprof/ship/looks/shipped_profile.h"
+#include "memprof/ship/scrape/listen_address.h"
+#include "memprof/ship/scrape/scrape_server.h"
+#include "memprof/ship/scrape/scraped_heap.h"
+#include "memprof/ship/scrape/ship_health.h"
 #include "memprof/ship/sender.h"
 #include "memprof/ship/ship_metrics.h"
 #include "memprof/ship/shipper.h"
@@ -122,17 +128,97 @@ void say_end(const Shipper& shipper, Senders& senders, size_t waiting, const std
     complain("what waits is in " + shell_word(spool) + ", and is sent by the next memprof ship");
 }
 
+// What is served to scrapers, where --listen was given.  It goes before what it names.
+class Served {
+ public:
+  Served(const ShipOptions& options, ShippedProcesses& processes) {
+    if (options.listen.empty()) return;
+    ScrapedShipper shipper;
+    shipper.processes = &processes;
+    shipper.processes_mutex = &mutex_;
+    shipper.health = &health;
+    shipper.metrics = [this] { return figures(); };
+    server_ = std::make_unique<ScrapeServer>(parse_listen_address(options.listen), shipper);
+  }
+
+  // `figures`: of the targets and the spool.
+  void start(std::function<std::string(const LookCounts&)> figures) {
+    figures_ = std::move(figures);
+    if (server_ == nullptr) return;
+    server_->start();
+    complain("ship: serves http://" + server_->host() + kHeapPath +
+             (server_->is_local()
+                  ? " to all users of this machine"
+                  : " to everyone who reaches this address: there is no password and no encryption"));
+  }
+  // Before what it serves goes.
+  void stop() { server_.reset(); }
+
+  // Scrapers wait meanwhile.
+  void with_processes(const std::function<void()>& act) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    act();
+    health.beat();
+  }
+  void know(const LookCounts& counts) {
+    const std::lock_guard<std::mutex> lock(counts_mutex_);
+    counts_ = counts;
+  }
+  // As /metrics has it.
+  std::string metrics() { return figures() + (server_ != nullptr ? server_->metrics() : ""); }
+
+  ShipHealth health;
+
+ private:
+  std::string figures() {
+    LookCounts counts;
+    {
+      const std::lock_guard<std::mutex> lock(counts_mutex_);
+      counts = counts_;
+    }
+    return figures_(counts);
+  }
+
+  std::mutex mutex_;  // of the processes
+  std::mutex counts_mutex_;
+  LookCounts counts_;
+  std::function<std::string(const LookCounts&)> figures_;
+  std::unique_ptr<ScrapeServer> server_;
+};
+
+// Nothing is sent: who comes for it gets it.
+int only_serve(const ShipOptions& options) {
+  StopSignals signals;
+  ShippedProcesses processes(options.labels, options.only, options.sees_containers);
+  Served served(options, processes);
+  served.start([](const LookCounts& counts) { return metrics_text(counts, {}, 0); });
+  do {
+    LookCounts counts;
+    served.with_processes([&] {
+      processes.find();
+      processes.remove_ended();
+      counts.processes = processes.all().size();
+    });
+    served.know(counts);
+    served.health.begun();
+  } while (!processes.is_over() && !signals.wait(kFindSeconds));
+  served.stop();
+  return 0;
+}
+
 }  // namespace
 
 int ship(const ShipOptions& options) {
+  std::signal(SIGPIPE, SIG_IGN);
+  if (options.targets.empty()) return only_serve(options);
   std::unique_ptr<KeptPage> lock;
   if (options.only.empty()) lock = only_one_here(options.spool);
-  std::signal(SIGPIPE, SIG_IGN);
   StopSignals signals;
+  ShippedProcesses processes(options.labels, options.only, options.sees_containers);
   Spool spool(options.spool, options.spool_bytes);
   Senders senders(options, spool);
-  ShippedProcesses processes(options.labels, options.only, options.sees_containers);
   Shipper shipper(processes, spool, [&](const QueuedLook& look) { senders.add(look); });
+  Served served(options, processes);
   senders.start();
   std::string names;
   for (const TargetFigures& target : senders.figures()) names += (names.empty() ? "" : ", ") + target.name;
@@ -140,28 +226,37 @@ int ship(const ShipOptions& options) {
       "ship: a look every {} to {}, by way of {}{}", profile::format_duration_ns(options.every_s * 1e9),
       names, options.spool,
       spool.waiting().empty() ? "" : fmt::format("; {} looks wait there", spool.waiting().size())));
+  served.start(
+      [&](const LookCounts& counts) { return metrics_text(counts, senders.figures(), spool.bytes()); });
+  const auto look = [&] {
+    served.with_processes([&] { shipper.look(); });
+    served.know(shipper.counts());
+    served.health.begun();
+  };
+  const auto write = [&] {
+    if (!options.metrics_file.empty()) write_metrics(options.metrics_file, served.metrics());
+  };
   const auto every =
       std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(options.every_s));
   auto next = Clock::now();
   size_t rounds = 0;
   bool is_over = false;
   while (!is_over) {
-    shipper.look();
+    look();
     ++rounds;
-    if (!options.metrics_file.empty())
-      write_metrics(options.metrics_file, shipper.counts(), senders.figures(), spool);
+    write();
     if ((options.count && rounds >= *options.count) || processes.is_over()) break;
     next = std::max(next + every, Clock::now());
     while (!is_over && Clock::now() < next) {
       const double left = std::chrono::duration<double>(next - Clock::now()).count();
       is_over = signals.wait(std::min(left, kFindSeconds));
-      processes.find();
+      served.with_processes([&] { processes.find(); });
     }
-    if (is_over) shipper.look();
+    if (is_over) look();
   }
   const size_t waiting = senders.finish(options.count || processes.is_over() ? kLastSeconds : kEndSeconds);
-  if (!options.metrics_file.empty())
-    write_metrics(options.metrics_file, shipper.counts(), senders.figures(), spool);
+  write();
+  served.stop();
   say_end(shipper, senders, waiting, options.spool);
   return options.count && waiting != 0 ? 1 : 0;
 }

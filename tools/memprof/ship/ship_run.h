@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // memprof ship, from its options on.
 //
-// Threads: one for each target, and the caller's.
+// Threads: one for each target, two for scrapers, and the caller's.
 // Failure: throws Failure.
 #pragma once
 
@@ -11,13 +11,13 @@
 #include <vector>
 
 #include "memprof/host/process/running_process.h"
-#include "memprof/ship/shipped_process.h"
+#include "memprof/ship/looks/shipped_process.h"
 #include "memprof/ship/targets/target.h"
 
 namespace memprof::cli {
 
 struct ShipOptions {
-  std::vector<std::string> targets;
+  std::vector<std::string> targets;  // may be empty where somebody is served
   std::vector<RunningProcess> only;  // empty: all
   bool sees_containers = false;
   LabelRules labels;
@@ -27,6 +27,7 @@ struct ShipOptions {
   uint64_t spool_bytes = uint64_t{256} << 20;
   int64_t spool_age_ms = int64_t{50} * 60 * 1000;  // Pyroscope takes what is younger than an hour
   std::string metrics_file;
+  std::string listen;  // parse_listen_address() takes it; "": nobody is served
   TargetOptions network;
 };
 

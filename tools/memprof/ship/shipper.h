@@ -14,7 +14,7 @@
 #include <string>
 #include <vector>
 
-#include "memprof/ship/shipped_process.h"
+#include "memprof/ship/looks/shipped_process.h"
 #include "memprof/ship/spool/spool.h"
 
 namespace memprof::cli {

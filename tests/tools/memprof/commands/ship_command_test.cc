@@ -44,6 +44,12 @@ TEST(ShipCommand, WrongUseIsNamed) {
       {{"--to", out, "--token-file", "a", "--password-file", "b"}, "exclude each other"},
       {{"--to", out, "--metrics", out + "/gone/a.prom"}, "gone"},
       {{"--to", out, "0"}, "'0' is not a process id"},
+      {{"--to", out, "--listen", "x"}, "--listen: 'x' has no port"},
+      {{"--listen", ":4041"}, "has no address"},
+      {{"--listen", "a.example:0"}, "is not an IP address"},
+      {{"--listen", "0", "--every", "1s"}, "--every: nothing is sent without --to"},
+      {{"--listen", "0", "--spool", out}, "--spool: nothing is sent without --to"},
+      {{"--listen", "0", "--metrics", out + "/a.prom"}, "ask for /metrics"},
       {{"--no-such"}, "--no-such"},
   };
   for (const auto& [arguments, expected] : cases) {

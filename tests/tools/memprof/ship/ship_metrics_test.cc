@@ -29,10 +29,9 @@ TEST(ShipMetrics, EachTargetHasItsLine) {
 
 TEST(ShipMetrics, AFileThatCannotBeWrittenEndsNothing) {
   const testing_tools::Folder folder;
-  const Spool spool(folder / "s", 1 << 20);
-  write_metrics(folder / "gone/a.prom", {}, {}, spool);
-  write_metrics(folder / "a.prom", {}, {}, spool);
-  write_metrics(folder / "a.prom", {}, {}, spool);
+  write_metrics(folder / "gone/a.prom", "a");
+  write_metrics(folder / "a.prom", "a");
+  write_metrics(folder / "a.prom", metrics_text({}, {}, 0));
   EXPECT_NE(testing_tools::read_file(folder / "a.prom").find("memprof_ship_looks_total 0\n"),
             std::string::npos);
 }

@@ -75,13 +75,15 @@ profile::Profile shipped_view(profile::Profile profile) {
   return profile::view_of(std::move(profile), request);
 }
 
-ShippedProfile write_shipped(profile::Profile profile, const ShippedLimits& limits) {
+ShippedProfile write_shipped(profile::Profile profile, const ShippedLimits& limits,
+                             std::optional<profile::Metric> metric) {
   auto& stacks = profile.stacks;
   stacks.erase(std::remove_if(stacks.begin(), stacks.end(), is_nothing), stacks.end());
   profile::drop_unused(&profile);
   profile::PprofWriteOptions options;
   options.gzip = false;
   options.names_places = true;
+  options.metric = metric;
   ShippedProfile shipped;
   size_t max_stacks = limits.max_stacks;
   std::string bytes;

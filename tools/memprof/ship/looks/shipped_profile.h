@@ -5,8 +5,10 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <string>
 
+#include "profile/model/metric.h"
 #include "profile/model/model.h"
 
 namespace memprof::cli {
@@ -26,6 +28,8 @@ struct ShippedProfile {
 // The frames of a report; names as pprof has them.
 profile::Profile shipped_view(profile::Profile profile);
 
-ShippedProfile write_shipped(profile::Profile profile, const ShippedLimits& limits = {});
+// `metric`: the default sample type; else what the profile is most likely asked for.
+ShippedProfile write_shipped(profile::Profile profile, const ShippedLimits& limits = {},
+                             std::optional<profile::Metric> metric = std::nullopt);
 
 }  // namespace memprof::cli

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Real processes: tests/e2e/ship_test.py.
-#include "memprof/ship/shipped_process.h"
+#include "memprof/ship/looks/shipped_process.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "memprof/ship/shipped_process.h"
+#include "memprof/ship/looks/shipped_process.h"
 
 #include <iterator>
 #include <utility>
@@ -145,6 +145,17 @@ void ShippedProcesses::add(RunningProcess process, const std::string& name) {
 void ShippedProcesses::remove(const std::string& arena) {
   not_ours_.insert(arena);
   all_.erase(arena);
+}
+
+void ShippedProcesses::remove_ended() {
+  for (auto process = all_.begin(); process != all_.end();) {
+    if (process->second.looks->is_there()) {
+      ++process;
+      continue;
+    }
+    not_ours_.insert(process->first);
+    process = all_.erase(process);
+  }
 }
 
 void ShippedProcesses::bound_names() {

@@ -50,6 +50,8 @@ class ShippedProcesses {
   // Names of all arenas that are there; nothing: only chosen processes are looked at.
   std::vector<std::string> names_there() const;
   void remove(const std::string& arena);
+  // Those that have ended, where nobody takes a last look at them.
+  void remove_ended();
   bool is_chosen() const { return is_chosen_; }
   // Whether processes were chosen, and all of them have ended.
   bool is_over() const { return is_chosen_ && all_.empty(); }
