@@ -192,16 +192,18 @@ int only_serve(const ShipOptions& options) {
   ShippedProcesses processes(options.labels, options.only, options.sees_containers);
   Served served(options, processes);
   served.start([](const LookCounts& counts) { return metrics_text(counts, {}, 0); });
+  bool have_ended = false;
   do {
     LookCounts counts;
     served.with_processes([&] {
       processes.find();
       processes.remove_ended();
       counts.processes = processes.all().size();
+      have_ended = processes.is_over();
     });
     served.know(counts);
     served.health.begun();
-  } while (!processes.is_over() && !signals.wait(kFindSeconds));
+  } while (!have_ended && !signals.wait(kFindSeconds));
   served.stop();
   return 0;
 }
@@ -228,8 +230,12 @@ int ship(const ShipOptions& options) {
       spool.waiting().empty() ? "" : fmt::format("; {} looks wait there", spool.waiting().size())));
   served.start(
       [&](const LookCounts& counts) { return metrics_text(counts, senders.figures(), spool.bytes()); });
+  bool have_ended = false;
   const auto look = [&] {
-    served.with_processes([&] { shipper.look(); });
+    served.with_processes([&] {
+      shipper.look();
+      have_ended = processes.is_over();
+    });
     served.know(shipper.counts());
     served.health.begun();
   };
@@ -245,7 +251,7 @@ int ship(const ShipOptions& options) {
     look();
     ++rounds;
     write();
-    if ((options.count && rounds >= *options.count) || processes.is_over()) break;
+    if ((options.count && rounds >= *options.count) || have_ended) break;
     next = std::max(next + every, Clock::now());
     while (!is_over && Clock::now() < next) {
       const double left = std::chrono::duration<double>(next - Clock::now()).count();
@@ -254,7 +260,7 @@ int ship(const ShipOptions& options) {
     }
     if (is_over) look();
   }
-  const size_t waiting = senders.finish(options.count || processes.is_over() ? kLastSeconds : kEndSeconds);
+  const size_t waiting = senders.finish(options.count || have_ended ? kLastSeconds : kEndSeconds);
   write();
   served.stop();
   say_end(shipper, senders, waiting, options.spool);
