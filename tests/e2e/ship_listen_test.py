@@ -17,9 +17,9 @@ HEAP = "/debug/pprof/heap"
 
 
 class Listen(Base):
-    def listen(self, *more, host="a", address="0"):
+    def listen(self, *more, host="a", address="0", service=("--service", "shop")):
         """A shipper that listens; returns it when it says where."""
-        command = [e2e.COMMAND, "ship", "--listen", address, "--service", "shop", "--host", host, *more]
+        command = [e2e.COMMAND, "ship", "--listen", address, *service, "--host", host, *more]
         process = subprocess.Popen([str(part) for part in command], stderr=subprocess.PIPE, stdout=subprocess.DEVNULL,
                                    env=e2e.plain_environment(MEMPROF_ARENA_DIR=self.host(host)))
         self.addCleanup(process.stderr.close)
@@ -51,11 +51,11 @@ class Listen(Base):
     def connect(self):
         return socket.create_connection(("127.0.0.1", int(self.at.rsplit(":", 1)[1])), timeout=e2e.WATCHDOG_S)
 
-    def get(self, target, status=200, method="GET"):
+    def get(self, target, status=200, **headers):
         """The body, and in `self.headers` what was said of it."""
         connection = http.client.HTTPConnection("127.0.0.1", int(self.at.rsplit(":", 1)[1]), timeout=e2e.WATCHDOG_S)
         try:
-            connection.request(method, target)
+            connection.request("GET", target, headers=headers)
             response = connection.getresponse()
             body = response.read()
         finally:
@@ -130,6 +130,37 @@ class Listen(Base):
         self.assertEqual(self.totals(HEAP), self.truth(second))
         self.wait_for(lambda: self.own("processes") == 1)
         self.finish(shipper)
+
+    def test_targets_are_sets_of_labels(self):
+        # Of one service; one has a label more, and the others are told from it all the same.
+        shops = [self.begin(OTEL_SERVICE_NAME="a b&c") for _ in range(2)]
+        pod = self.begin(OTEL_SERVICE_NAME="a b&c", POD_NAME="shop-1")
+        self.work(pod, 30)
+        shipper = self.listen(service=())
+        targets = json.loads(self.get("/targets"))
+        self.assertEqual(len(targets), 2)
+        for target in targets:
+            labels = target["labels"]
+            # Discovery drops what has no value.
+            query = {name.removeprefix("__param_"): value for name, value in labels.items() if name.startswith("__param_") and value}
+            self.assertEqual(self.totals(labels["__metrics_path__"] + "?" + urllib.parse.urlencode(query)),
+                             self.truth(*([pod] if "k8s_pod_name" in labels else shops)))
+        self.assertEqual(self.totals(f"{HEAP}?service=a+b%26c"), self.truth(*shops, pod))
+        self.finish(shipper)
+
+    def test_what_is_not_there_is_counted(self):
+        shipper = self.listen()
+        self.get(HEAP, 404)
+        self.begin()
+        for query, status, said in (("pid=1", 404, "?pid="), ("pid=1&pid=2", 400, "given twice"), ("pid=%zz", 400, "hexadecimal")):
+            self.assertIn(said, self.get(f"{HEAP}?{query}", status).decode())
+        self.assertIn("there are: /debug/pprof/heap", self.get("/debug/pprof/goroutine", 404).decode())
+        self.assertIn("this server is for this machine", self.get(HEAP, 421, Host="evil.example").decode())
+        self.get(HEAP, Host="localhost:1")
+        self.assertEqual(self.own("scrapes_total"), 1)
+        self.assertEqual(self.own("scrapes_failed_total"), 4)
+        self.finish(shipper)
+        self.assertEqual([path.name for path in self.folder.iterdir()], ["a-arenas"], "there is no spool")
 
     def test_it_ends_with_those_that_were_chosen(self):
         process, other = self.begin(), self.begin()
@@ -207,6 +238,7 @@ class Listen(Base):
         shipper = self.listen(address="0.0.0.0:0")
         self.assertIn("to everyone who reaches this address: there is no password and no encryption", self.said)
         self.assertEqual(self.get("/targets"), b"[]\n")
+        self.assertEqual(self.get("/healthz", Host="ship.monitoring.svc"), b"ok\n")
         self.assertIn(b"no process that has memprof in it", self.get(HEAP, 404))
         port = self.at.rsplit(":", 1)[1]
         done = e2e.run([e2e.COMMAND, "ship", "--listen", port], e2e.plain_environment(MEMPROF_ARENA_DIR=self.host("b")))

@@ -87,6 +87,7 @@ class ScrapeServer::State : public HttpSite {
     try {
       query = parse_scrape_query(std::string_view(request.target().data(), request.target().size()));
     } catch (const ScrapeRefusal& refusal) {
+      if (knows(request)) ++failed_;
       return send(text_response(request, http::int_to_status(refusal.status()), refusal.what()));
     }
     if (is_made(query.path)) return make(request, std::move(query), send);

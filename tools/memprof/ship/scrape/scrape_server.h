@@ -17,8 +17,8 @@
 #include <string>
 
 #include "memprof/serve/http_server.h"
-#include "memprof/ship/scrape/ship_health.h"
 #include "memprof/ship/looks/shipped_process.h"
+#include "memprof/ship/scrape/ship_health.h"
 
 namespace memprof::cli {
 

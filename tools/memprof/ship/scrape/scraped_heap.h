@@ -10,8 +10,8 @@
 
 #include <string>
 
-#include "memprof/ship/scrape/scrape_query.h"
 #include "memprof/ship/looks/shipped_process.h"
+#include "memprof/ship/scrape/scrape_query.h"
 #include "profile/model/metric.h"
 
 namespace memprof::cli {
