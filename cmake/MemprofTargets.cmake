@@ -311,31 +311,31 @@ function(memprof_read_patterns name variable)
   set(${variable} ${patterns} PARENT_SCOPE)
 endfunction()
 
-# Removes from a list of sources those without a test of tests/without_sanitizers.txt.
-function(memprof_only_without_sanitizers variable)
-  memprof_read_patterns(without_sanitizers.txt patterns)
-  string(REGEX REPLACE "\\.[^:]*" "" suites "${patterns}")
-  string(REPLACE ":" "|" suites "${suites}")
+# Removes from a list of sources those without a line that matches.
+function(memprof_only_with variable regex)
   set(chosen)
   foreach(source IN LISTS ${variable})
-    file(STRINGS ${source} tests REGEX "^TEST(_[FP])?\\((${suites}),")
-    if(tests)
+    file(STRINGS ${source} lines REGEX "${regex}")
+    if(lines)
       list(APPEND chosen ${source})
     endif()
   endforeach()
   set(${variable} ${chosen} PARENT_SCOPE)
 endfunction()
 
-# Removes from a list of sources those that name neither threads, processes nor signals: ThreadSanitizer can find nothing there.
+# ... those without a test of tests/without_sanitizers.txt.
+function(memprof_only_without_sanitizers variable)
+  memprof_read_patterns(without_sanitizers.txt patterns)
+  string(REGEX REPLACE "\\.[^:]*" "" suites "${patterns}")
+  string(REPLACE ":" "|" suites "${suites}")
+  memprof_only_with(${variable} "^TEST(_[FP])?\\((${suites}),")
+  set(${variable} ${${variable}} PARENT_SCOPE)
+endfunction()
+
+# ... those that name neither threads, processes nor signals: ThreadSanitizer can find nothing there.
 function(memprof_only_with_threads variable)
-  set(chosen)
-  foreach(source IN LISTS ${variable})
-    file(STRINGS ${source} lines REGEX "[Tt]hread|[Ff]ork|[Ss]ignal|SIG[A-Z]|[Rr]ace|[Rr]acing|[Cc]lone|[Pp]rocess|[Cc]hild|[Tt]imer")
-    if(lines)
-      list(APPEND chosen ${source})
-    endif()
-  endforeach()
-  set(${variable} ${chosen} PARENT_SCOPE)
+  memprof_only_with(${variable} "[Tt]hread|[Ff]ork|[Ss]ignal|SIG[A-Z]|[Rr]ace|[Rr]acing|[Cc]lone|[Pp]rocess|[Cc]hild|[Tt]imer")
+  set(${variable} ${${variable}} PARENT_SCOPE)
 endfunction()
 
 # One test of ctest for a whole program of tests, or one for each of SHARDS parts of it: starting a process for each of

@@ -125,8 +125,9 @@ class Processes(Objects):
 
     def test_tracemalloc_before_and_after(self):
         for python, _ in self.each(first=True):
-            self.inside(python, "tracemalloc", expect="^ok")
-            self.inside(python, "tracemalloc", "1", expect="^ok")
+            rounds = "12" if WHOLE else "6"
+            self.inside(python, "tracemalloc", expect="^ok", PYTHON_OBJECTS_ROUNDS=rounds)
+            self.inside(python, "tracemalloc", "1", expect="^ok", PYTHON_OBJECTS_ROUNDS=rounds)
 
     def test_fork(self):
         for python, _ in self.each():

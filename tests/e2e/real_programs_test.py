@@ -5,10 +5,13 @@ At rates 0, 512 and 512k, and with other allocators behind memprof. At rate 0 th
 at 512 must lie around them.
 """
 import math
+import os
 import struct
 import subprocess
 
 import e2e
+
+WHOLE = bool(os.environ.get("MEMPROF_TEST_WHOLE"))
 
 SQL = """
 CREATE TABLE t(id INTEGER PRIMARY KEY, word TEXT);
@@ -153,8 +156,9 @@ class RealPrograms(e2e.Test):
 
     def test_python3_with_numpy(self):
         # ./dev installs numpy for the distribution's python3. One allocator: the interpreter alone is behind each above, and
-        # NumPy takes 5 s a time.
-        self.check_same(Program([e2e.system_python(), "-I", "-c", NUMPY]), allocators=("tcmalloc",))
+        # NumPy takes 5 s a time; ./dev endure has all.
+        self.check_same(Program([e2e.system_python(), "-I", "-c", NUMPY]),
+                        allocators=tuple(e2e.ALLOCATORS) if WHOLE else ("tcmalloc",))
 
     def test_gcc_compiles_templates(self):
         source = self.folder / "templates.cc"

@@ -76,6 +76,12 @@ std::string label_of(const std::map<std::string, std::string>& labels, const std
   return found == labels.end() ? "" : found->second;
 }
 
+std::string labels_key(const std::map<std::string, std::string>& labels) {
+  std::string key;
+  for (const auto& [name, value] : labels) key += name + '\0' + value + '\0';
+  return key;
+}
+
 std::string innermost_function(const Profile& profile, const Stack& stack) {
   if (stack.locations.empty()) return "?";
   const Location& location = profile.locations[stack.locations[0]];
@@ -99,9 +105,7 @@ bool Fleet::add(const Profile& profile) {
   service.rate_bytes = std::max(service.rate_bytes, profile.rate_bytes);
   Version& version = service.versions[label_of(*labels, version_label_)];
   version.first_ns = std::min(version.first_ns, profile.time_unix_ns);
-  std::string key;
-  for (const auto& [name, value] : *labels) key += name + '\0' + value + '\0';
-  Series& series = version.series[key];
+  Series& series = version.series[labels_key(*labels)];
   series.host = label_of(*labels, "host");
   ++series.looks;
   const uint32_t all = index_of(kAll);

@@ -32,6 +32,9 @@ std::optional<std::map<std::string, std::string>> shipped_labels(const Profile& 
 // "": it has none of that name.
 std::string label_of(const std::map<std::string, std::string>& labels, const std::string& name);
 
+// One text for each set of labels.
+std::string labels_key(const std::map<std::string, std::string>& labels);
+
 // The function that stands for a stack: the innermost one.
 std::string innermost_function(const Profile& profile, const Stack& stack);
 

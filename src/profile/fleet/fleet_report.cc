@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "profile/fleet/fleet_lines.h"
 #include "profile/text/markup/json_text.h"
-#include "profile/text/text_writer.h"
 #include "profile/text/units.h"
 
 namespace memprof::profile {
@@ -15,60 +15,42 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-std::string named(const std::string& text) {
-  return text.empty() ? "?" : printable(text);
-}
-
-std::string count_of(size_t count, const char* what) {
-  return fmt::format("{} {}{}", format_count(static_cast<double>(count)), what, count == 1 ? "" : "s");
-}
-
-template <typename Row, typename Line>
-std::string list(const std::vector<Row>& rows, size_t count, const Line& line) {
-  std::string text;
-  for (size_t i = 0; i < std::min(rows.size(), count); ++i) text += line(rows[i]);
-  if (rows.size() > count) text += fmt::format("  and {} more (-n)\n", rows.size() - count);
-  return text;
-}
-
 std::string service_line(const FleetService& service) {
   return fmt::format(
-      "  {}: {} on {}, {} each; allocated {} in {}\n", named(service.name), format_bytes(service.live_bytes),
-      count_of(service.hosts, "host"),
+      "  {}: {} on {}, {} each; allocated {} in {}\n", fleet_name(service.name),
+      format_bytes(service.live_bytes), fleet_count(service.hosts, "host"),
       format_bytes(service.live_bytes / static_cast<double>(std::max<size_t>(1, service.hosts))),
-      format_bytes(service.allocated_bytes), count_of(service.looks, "look"));
+      format_bytes(service.allocated_bytes), fleet_count(service.looks, "look"));
 }
 
 std::string outlier_line(const FleetOutlier& row) {
-  return fmt::format("  {}: {} holds {} in {}, the others {} on average\n", named(row.service),
-                     named(row.host), format_bytes(row.bytes), named(row.function),
+  return fmt::format("  {}: {} holds {} in {}, the others {} on average\n", fleet_name(row.service),
+                     fleet_name(row.host), format_bytes(row.bytes), fleet_name(row.function),
                      format_bytes(row.others_bytes));
 }
 
 std::string change_line(const FleetChange& row) {
   const double difference = row.after_bytes - row.before_bytes;
-  const std::string share =
-      row.before_bytes > 0 ? fmt::format("{:+.1f} %", 100 * difference / row.before_bytes) : "new";
-  return fmt::format("  {}: {}: {} from {} to {}: {} to {} a host, {} to {}\n", named(row.service),
-                     named(row.function), share, named(row.before), named(row.after),
-                     format_bytes(row.before_bytes), format_bytes(row.after_bytes),
-                     format_signed_bytes(difference - row.half_width_bytes),
+  return fmt::format("  {}: {}: {} from {} to {}: {} to {} a host, {} to {}\n", fleet_name(row.service),
+                     fleet_name(row.function), fleet_share(row.before_bytes, row.after_bytes),
+                     fleet_name(row.before), fleet_name(row.after), format_bytes(row.before_bytes),
+                     format_bytes(row.after_bytes), format_signed_bytes(difference - row.half_width_bytes),
                      format_signed_bytes(difference + row.half_width_bytes));
 }
 
 }  // namespace
 
 std::string fleet_text(const FleetResult& result, size_t rows) {
-  std::string text = fmt::format("{} of {}, over {}\n\nLive, on average:\n", count_of(result.files, "look"),
-                                 count_of(result.hosts, "host"),
+  std::string text = fmt::format("{} of {}, over {}\n\nLive, on average:\n",
+                                 fleet_count(result.files, "look"), fleet_count(result.hosts, "host"),
                                  format_duration_ns(static_cast<double>(result.last_ns - result.first_ns)));
-  text += list(result.services, rows, service_line);
+  text += fleet_list(result.services, rows, service_line);
   text += result.outliers.empty() ? "\nNo host holds more than the others by more than chance.\n"
                                   : "\nHosts that hold more than the others:\n";
-  text += list(result.outliers, rows, outlier_line);
+  text += fleet_list(result.outliers, rows, outlier_line);
   if (!result.changes.empty())
     text += "\nChanges by version (the last two numbers: 95 % interval of the change):\n";
-  text += list(result.changes, rows, change_line);
+  text += fleet_list(result.changes, rows, change_line);
   return text;
 }
 

@@ -13,6 +13,15 @@ namespace {
 constexpr double kMinShareOfLook = 1.0 / 5000;
 constexpr size_t kMinUnmerged = 1024;
 
+template <typename Act>
+void for_each_series(std::map<std::string, SlotService>* services, const Act& act) {
+  for (auto& [name, service] : *services) {
+    for (auto& [host, all] : service.hosts) {
+      for (auto& [key, series] : all) act(series);
+    }
+  }
+}
+
 }  // namespace
 
 FleetSlots::FleetSlots(std::string version_label, uint64_t cycle_ns, size_t max_sums)
@@ -42,9 +51,7 @@ bool FleetSlots::add(const Profile& profile) {
   first = std::min(first, time);
   // Of a host that gets another version, what it holds goes on.
   labels->erase(version_label_);
-  std::string key;
-  for (const auto& [name, value] : *labels) key += name + '\0' + value + '\0';
-  SlotSeries& series = service.hosts[host][key];
+  SlotSeries& series = service.hosts[host][labels_key(*labels)];
   series.times.push_back(time);
   double all = 0;
   std::map<std::string, double> functions;
@@ -85,26 +92,15 @@ void FleetSlots::merge(SlotSeries* series) {
 }
 
 void FleetSlots::make_room() {
-  const auto merge_all = [&] {
-    for (auto& [name, service] : services_) {
-      for (auto& [host, all] : service.hosts) {
-        for (auto& [key, series] : all) merge(&series);
-      }
-    }
-  };
-  merge_all();
+  for_each_series(&services_, [&](SlotSeries& series) { merge(&series); });
   // A good part of it, so that this is not done again soon.
   while (sums_ > max_sums_ / 4 * 3 && slots_ > kMinSlots) {
     slots_ /= 2;
     slot_ns_ *= 2;
-    for (auto& [name, service] : services_) {
-      for (auto& [host, all] : service.hosts) {
-        for (auto& [key, series] : all) {
-          for (SlotSum& sum : series.sums) sum.slot /= 2;
-        }
-      }
-    }
-    merge_all();
+    for_each_series(&services_, [&](SlotSeries& series) {
+      for (SlotSum& sum : series.sums) sum.slot /= 2;
+      merge(&series);
+    });
   }
   if (sums_ <= max_sums_ / 4 * 3) return;
   is_full_ = true;
@@ -113,17 +109,13 @@ void FleetSlots::make_room() {
 }
 
 std::map<std::string, SlotService>& FleetSlots::services() {
-  for (auto& [name, service] : services_) {
-    for (auto& [host, all] : service.hosts) {
-      for (auto& [key, series] : all) {
-        merge(&series);
-        series.sums.shrink_to_fit();
-        // A host that has two versions at a time has one look then.
-        std::sort(series.times.begin(), series.times.end());
-        series.times.erase(std::unique(series.times.begin(), series.times.end()), series.times.end());
-      }
-    }
-  }
+  for_each_series(&services_, [&](SlotSeries& series) {
+    merge(&series);
+    series.sums.shrink_to_fit();
+    // A host that has two versions at a time has one look then.
+    std::sort(series.times.begin(), series.times.end());
+    series.times.erase(std::unique(series.times.begin(), series.times.end()), series.times.end());
+  });
   return services_;
 }
 

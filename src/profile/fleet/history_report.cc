@@ -7,23 +7,15 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "profile/fleet/fleet_lines.h"
 #include "profile/series/series.h"
 #include "profile/text/markup/json_text.h"
-#include "profile/text/text_writer.h"
 #include "profile/text/units.h"
 
 namespace memprof::profile {
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-std::string text_of(const std::string& name) {
-  return name.empty() ? "?" : printable(name);
-}
-
-std::string number_of(size_t count, const char* what) {
-  return fmt::format("{} {}{}", format_count(static_cast<double>(count)), what, count == 1 ? "" : "s");
-}
 
 std::string duration(uint64_t ns) {
   return format_duration_ns(static_cast<double>(ns));
@@ -37,11 +29,6 @@ const char* kind_of(ChangeShape shape) {
   return shape == ChangeShape::kStep ? "shift" : shape == ChangeShape::kGrowth ? "growth" : "shift or growth";
 }
 
-std::string share_of(const HistoryChange& change) {
-  if (change.before_bytes <= 0) return "new";
-  return fmt::format("{:+.1f} %", 100 * (change.after_bytes - change.before_bytes) / change.before_bytes);
-}
-
 std::string rollouts_of(const HistoryChange& change, const HistoryService& service) {
   if (!service.has_versions) return "no version is known (--version-label)";
   if (service.rollouts.empty()) return "its version did not change";
@@ -50,7 +37,7 @@ std::string rollouts_of(const HistoryChange& change, const HistoryService& servi
   }
   std::string text = "with the rollout of ";
   for (size_t i = 0; i < change.rollouts.size(); ++i) {
-    text += fmt::format("{}{} ({})", i == 0 ? "" : ", ", text_of(change.rollouts[i].version),
+    text += fmt::format("{}{} ({})", i == 0 ? "" : ", ", fleet_name(change.rollouts[i].version),
                         time_text(change.rollouts[i].first_ns));
   }
   return text;
@@ -58,8 +45,8 @@ std::string rollouts_of(const HistoryChange& change, const HistoryService& servi
 
 std::string lines_of(const HistoryChange& change, const HistoryService& service) {
   const double difference = change.after_bytes - change.before_bytes;
-  std::string text =
-      fmt::format("  {}: {}: {}", text_of(change.service), text_of(change.function), share_of(change));
+  std::string text = fmt::format("  {}: {}: {}", fleet_name(change.service), fleet_name(change.function),
+                                 fleet_share(change.before_bytes, change.after_bytes));
   if (change.shape == ChangeShape::kGrowth) {
     text += fmt::format(", grows by {} a day (± {}) since {}\n", format_signed_bytes(change.bytes_a_day),
                         format_bytes(change.bytes_a_day_half), time_text(change.time_ns));
@@ -83,11 +70,11 @@ const HistoryService& service_of(const FleetHistory& history, const std::string&
 
 std::string service_line(const HistoryService& service, const FleetHistory& history) {
   if (!service.trouble.empty())
-    return fmt::format("  {}: not looked at: {}\n", text_of(service.name), service.trouble);
+    return fmt::format("  {}: not looked at: {}\n", fleet_name(service.name), service.trouble);
   std::string text =
-      fmt::format("  {}: {} of {}, {} blocks of {}, {}\n", text_of(service.name), service.hosts,
-                  number_of(service.all_hosts, "host"), service.blocks,
-                  duration(history.cycle_ns * history.cycles), number_of(service.rows, "function"));
+      fmt::format("  {}: {} of {}, {} blocks of {}, {}\n", fleet_name(service.name), service.hosts,
+                  fleet_count(service.all_hosts, "host"), service.blocks,
+                  duration(history.cycle_ns * history.cycles), fleet_count(service.rows, "function"));
   return text;
 }
 
@@ -99,14 +86,6 @@ Json rollout_json(const std::vector<Rollout>& rollouts) {
                     {"last_unix_ns", rollout.last_ns}});
   }
   return json;
-}
-
-template <typename Row, typename Line>
-std::string at_most(const std::vector<Row>& rows, size_t count, const Line& line) {
-  std::string text;
-  for (size_t i = 0; i < std::min(rows.size(), count); ++i) text += line(rows[i]);
-  if (rows.size() > count) text += fmt::format("  and {} more (-n)\n", rows.size() - count);
-  return text;
 }
 
 }  // namespace
@@ -123,21 +102,21 @@ std::string history_text(const FleetHistory& history, size_t rows) {
   } else if (history.changes.empty()) {
     text = "No change that is more than chance.\n";
   } else {
-    text = number_of(history.changes.size(), "change") + ":\n";
-    text += at_most(history.changes, rows, [&](const HistoryChange& change) {
+    text = fleet_count(history.changes.size(), "change") + ":\n";
+    text += fleet_list(history.changes, rows, [&](const HistoryChange& change) {
       return lines_of(change, service_of(history, change.service));
     });
   }
   if (tested > 0) {
     text += fmt::format(
-        "\nWhere nothing changes, a run names anything with a chance of {:.3g} % at most. A range\n"
-        "after ± or \"to\" is a 95 % interval.\n",
+        "\nWhere nothing changes, a run names anything with a chance of {:.3g} % at most, if what load\n"
+        "does is forgotten within six hours. A range after ± or \"to\" is a 95 % interval.\n",
         100 * history.rate);
   }
-  text += fmt::format("\n{} over {}:\n", number_of(history.looks, "look"),
+  text += fmt::format("\n{} over {}:\n", fleet_count(history.looks, "look"),
                       duration(history.last_ns - history.first_ns));
-  return text + at_most(history.services, rows,
-                        [&](const HistoryService& service) { return service_line(service, history); });
+  return text + fleet_list(history.services, rows,
+                           [&](const HistoryService& service) { return service_line(service, history); });
 }
 
 std::string history_json(const FleetHistory& history) {

@@ -142,9 +142,9 @@ class HttpServer::Connection : public std::enable_shared_from_this<Connection> {
 };
 
 HttpServer::HttpServer(asio::io_context* context, HttpSite* site, const HttpAddress& address,
-                       const std::string& command, const std::string& hint, const HttpLimits& limits)
+                       const std::string& command, const std::string& hint, size_t max_known)
     : site_(*site), connections_(std::make_shared<Connections>()), pauses_(*context), acceptor_(*context) {
-  connections_->max_known = limits.max_known;
+  connections_->max_known = max_known;
   const Tcp::endpoint wanted(parse_address(address.address), address.port);
   beast::error_code error;
   try {

@@ -30,15 +30,12 @@ namespace memprof::cli {
 using HttpRequest = boost::beast::http::request<boost::beast::http::empty_body>;
 using HttpResponse = boost::beast::http::response<boost::beast::http::string_body>;
 
-struct HttpLimits {
-  // Connections of those that the site knows; one that reads slowly has its answer in memory meanwhile.
-  size_t max_known = 128;  // a browser has up to six
-};
-
 struct HttpAddress {
   std::string address = "127.0.0.1";  // IPv4 or IPv6
   uint16_t port = 0;                  // 0: any that is free
 };
+
+inline constexpr size_t kMaxKnownConnections = 128;  // a browser has up to six
 
 class HttpSite {
  public:
@@ -68,9 +65,10 @@ void set_common_fields(boost::beast::http::fields* fields);
 class HttpServer {
  public:
   // `context` and `site` must outlive it; connections end with the context.  `command` and `hint` (may be empty, else
-  // of a port that was asked for) stand in messages.
+  // of a port that was asked for) stand in messages.  `max_known`: connections of those that the site knows; one that
+  // reads slowly has its answer in memory meanwhile.
   HttpServer(boost::asio::io_context* context, HttpSite* site, const HttpAddress& address,
-             const std::string& command, const std::string& hint, const HttpLimits& limits = {});
+             const std::string& command, const std::string& hint, size_t max_known = kMaxKnownConnections);
   HttpServer(const HttpServer&) = delete;
   HttpServer& operator=(const HttpServer&) = delete;
 

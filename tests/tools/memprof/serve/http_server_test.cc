@@ -63,7 +63,7 @@ class HttpServerTest : public ::testing::Test {
 
   boost::asio::io_context context_{1};
   TwoPages site_;  // may have the end of a connection, which needs the context
-  HttpServer server_{&context_, &site_, {}, "test", "take another", {3}};
+  HttpServer server_{&context_, &site_, {}, "test", "take another", 3};
   std::thread thread_;
 };
 

@@ -44,8 +44,7 @@ class ScrapeServer::State : public HttpSite {
  public:
   State(const HttpAddress& address, const ScrapedShipper& shipper)
       : shipper_(shipper),
-        server_(&context_, this, address, "ship", "end who listens there, or take another port",
-                {kMaxKnown}) {}
+        server_(&context_, this, address, "ship", "end who listens there, or take another port", kMaxKnown) {}
   ~State() override {
     makers_.stop();
     context_.stop();

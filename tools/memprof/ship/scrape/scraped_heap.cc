@@ -16,6 +16,7 @@
 #include "memprof/ship/looks/alloc_totals.h"
 #include "memprof/ship/looks/shipped_profile.h"
 #include "profile/compare/merge.h"
+#include "profile/fleet/fleet.h"
 #include "profile/model/error.h"
 #include "profile/text/markup/json_text.h"
 
@@ -38,8 +39,7 @@ std::string pid_of(const ShippedProcess& process) {
 std::string value_of(const ShippedProcess& process, const std::string& name) {
   if (name == kPid) return pid_of(process);
   if (name == kLabels) return label_hash(process.labels);
-  const auto found = process.labels.find(name == kService ? kServiceLabel : name);
-  return found != process.labels.end() ? found->second : "";
+  return profile::label_of(process.labels, name == kService ? kServiceLabel : name);
 }
 
 Chosen all_there(ShippedProcesses& processes) {
