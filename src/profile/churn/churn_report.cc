@@ -7,10 +7,12 @@
 #include <nlohmann/json.hpp>
 
 #include "profile/report/output/report_header.h"
+#include "profile/report/place_columns.h"
 #include "profile/report/report_cells.h"
+#include "profile/report/report_values.h"
+#include "profile/text/columns.h"
+#include "profile/text/markup/column_values.h"
 #include "profile/text/markup/json_text.h"
-#include "profile/text/markup/notes_json.h"
-#include "profile/text/text_table.h"
 #include "profile/text/units.h"
 
 namespace memprof::profile {
@@ -38,14 +40,67 @@ std::string time_cell(double ns) {
   return ns > 0 ? format_duration_ns(ns) : "-";
 }
 
-Json estimate(const Estimate& value) {
-  const Json low = value.has_interval ? Json(std::llround(value.low)) : Json(nullptr);
-  const Json high = value.has_interval ? Json(std::llround(value.high)) : Json(nullptr);
-  return {{"value", std::llround(value.value)}, {"low", low}, {"high", high}};
-}
-
 Json cpu_json(const CpuRange& cpu) {
   return {{"low", std::llround(cpu.low_ns)}, {"high", std::llround(cpu.high_ns)}};
+}
+
+const FrameGroup& place_of(const ChurnRow& row) {
+  return row.place;
+}
+
+// Keeps a reference to the report.
+std::vector<Column<ChurnRow>> churn_columns(const Report& report, const TextOptions& options) {
+  const double whole = report.totals[metric_index(Metric::kTemporarySpace)].value;
+  std::vector<Column<ChurnRow>> columns = place_columns<ChurnRow>(place_of);
+  add_columns<ChurnRow>(
+      {
+          {"temporary",
+           kStays,
+           [](const ChurnRow& row) { return format_bytes(row.bytes.value); },
+           {},
+           "temporary_space",
+           [](const ChurnRow& row) { return estimate_value(row.bytes); }},
+          text_column<ChurnRow>(
+              TextWriter(options).signs().plus_minus, 2,
+              [&report](const ChurnRow& row) { return plus_minus_cell(report, row.bytes); }),
+          text_column<ChurnRow>("%", kLast,
+                                [=](const ChurnRow& row) { return percent_cell(row.bytes.value, whole); }),
+          {"blocks",
+           kStays,
+           [](const ChurnRow& row) { return format_count(row.blocks.value); },
+           {},
+           "temporary_objects",
+           [](const ChurnRow& row) { return estimate_value(row.blocks); }},
+          value_column<ChurnRow>("alloc_space",
+                                 [](const ChurnRow& row) { return Json(json_rounded(row.allocated_bytes)); }),
+          {"mean",
+           1,
+           [](const ChurnRow& row) { return format_bytes(row.mean_size_bytes); },
+           {},
+           "mean_size_bytes",
+           [](const ChurnRow& row) { return Json(json_rounded(row.mean_size_bytes)); }},
+          {"lived",
+           kStays,
+           [](const ChurnRow& row) { return time_cell(row.median_lifetime_ns); },
+           {},
+           "median_lifetime_ns",
+           [](const ChurnRow& row) { return Json(json_rounded(row.median_lifetime_ns)); }},
+          {"CPU, likely",
+           3,
+           [](const ChurnRow& row) { return cpu_text(row.cpu); },
+           {},
+           "likely_cpu_ns",
+           [](const ChurnRow& row) { return cpu_json(row.cpu); }},
+          {"advice",
+           kStays,
+           [](const ChurnRow& row) { return std::string(advice_name(row.advice)); },
+           {},
+           "advice",
+           [](const ChurnRow& row) { return Json(advice_name(row.advice)); }},
+      },
+      &columns);
+  add_columns(note_columns<ChurnRow>(), &columns);
+  return columns;
 }
 
 }  // namespace
@@ -61,40 +116,17 @@ std::string churn_text(const Churn& churn, const Report& report, const TextOptio
                                       format_duration_ns(static_cast<double>(report.temporary_ns))));
     return writer.take();
   }
-  const double whole = report.totals[metric_index(Metric::kTemporarySpace)].value;
-  const bool has_places = report.by == GroupBy::kFunction || report.by == GroupBy::kLine;
-  TextRow titles;
-  titles.numbers = {"temporary", writer.signs().plus_minus, "%", "blocks", "mean", "lived", "CPU, likely",
-                    "advice"};
-  titles.name_text = group_by_name(report.by);
-  if (has_places) titles.place = "file:line";
-  TextTable table(std::move(titles));
-  table.set_optional({4, 1, 6}, {2});
-  std::array<bool, kChurnAdvices> is_given{};
-  for (const ChurnRow& row : churn.rows) {
-    is_given[static_cast<size_t>(row.advice)] = true;
-    TextRow line;
-    line.numbers = {format_bytes(row.bytes.value),
-                    plus_minus_cell(report, row.bytes),
-                    percent_cell(row.bytes.value, whole),
-                    format_count(row.blocks.value),
-                    format_bytes(row.mean_size_bytes),
-                    time_cell(row.median_lifetime_ns),
-                    cpu_text(row.cpu),
-                    advice_name(row.advice)};
-    line.names = {printable(row.place.name)};
-    if (has_places) {
-      for (const std::string& note : note_cells(row.notes)) line.notes.push_back(printable(note));
-      line.place = printable(place_cell(row.place.name, row.place.file, row.place.line, row.place.module));
-    }
-    table.add(std::move(line));
-  }
-  table.write(&writer);
+  write_columns(churn_columns(report, options), churn.rows.begin(), churn.rows.end(),
+                place_and_notes_fill<ChurnRow>(group_by_name(report.by),
+                                               has_places(report.by) ? "file:line" : "", place_of),
+                &writer);
   writer.blank();
   if (churn.rows.size() < churn.row_count) {
     writer.sentence(writer.faint(fmt::format("{} of {} rows shown; -n {} shows all.", churn.rows.size(),
                                              churn.row_count, churn.row_count)));
   }
+  std::array<bool, kChurnAdvices> is_given{};
+  for (const ChurnRow& row : churn.rows) is_given[static_cast<size_t>(row.advice)] = true;
   for (size_t i = 0; i < kChurnAdvices; ++i) {
     if (!is_given[i]) continue;
     const auto advice = static_cast<ChurnAdvice>(i);
@@ -115,27 +147,13 @@ std::string churn_json(const Churn& churn, const Report& report) {
   json["rate_bytes"] = report.rate_bytes;
   json["younger_ns"] = report.temporary_ns;
   json["unknown_lifetime_bytes"] = std::llround(report.unknown_lifetime_bytes);
-  json["totals"] = {{"temporary_space", estimate(report.selected[metric_index(Metric::kTemporarySpace)])},
-                    {"temporary_objects", estimate(report.selected[metric_index(Metric::kTemporaryObjects)])},
-                    {"alloc_space", estimate(report.selected[metric_index(Metric::kAllocSpace)])}};
+  json["totals"] = {
+      {"temporary_space", estimate_value(report.selected[metric_index(Metric::kTemporarySpace)])},
+      {"temporary_objects", estimate_value(report.selected[metric_index(Metric::kTemporaryObjects)])},
+      {"alloc_space", estimate_value(report.selected[metric_index(Metric::kAllocSpace)])}};
   json["median_lifetime_ns"] = std::llround(churn.median_lifetime_ns);
   json["likely_cpu_ns"] = cpu_json(churn.cpu);
-  json["rows"] = Json::array();
-  for (const ChurnRow& row : churn.rows) {
-    Json one = {{"name", row.place.name},
-                {"file", row.place.file},
-                {"line", row.place.line},
-                {"module", row.place.module},
-                {"temporary_space", estimate(row.bytes)},
-                {"temporary_objects", estimate(row.blocks)},
-                {"alloc_space", std::llround(row.allocated_bytes)},
-                {"mean_size_bytes", std::llround(row.mean_size_bytes)},
-                {"median_lifetime_ns", std::llround(row.median_lifetime_ns)},
-                {"likely_cpu_ns", cpu_json(row.cpu)},
-                {"advice", advice_name(row.advice)}};
-    add_notes(row.notes, &one);
-    json["rows"].push_back(std::move(one));
-  }
+  json["rows"] = json_rows(churn_columns(report, {}), churn.rows);
   return json_to_text(json, 1) + "\n";
 }
 

@@ -7,11 +7,13 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "profile/report/place_columns.h"
 #include "profile/report/report_cells.h"
+#include "profile/report/report_values.h"
+#include "profile/text/columns.h"
 #include "profile/text/filter_text.h"
+#include "profile/text/markup/column_values.h"
 #include "profile/text/markup/json_text.h"
-#include "profile/text/markup/notes_json.h"
-#include "profile/text/text_table.h"
 #include "profile/text/units.h"
 
 namespace memprof::profile {
@@ -115,41 +117,133 @@ void write_suspects(const Leaks& leaks, size_t max, TextWriter* writer) {
   }
 }
 
-// A table of places, with these numbers before each.
-class PlaceTable {
- public:
-  PlaceTable(std::vector<std::string> numbers, GroupBy by)
-      : has_places_(by == GroupBy::kFunction || by == GroupBy::kLine),
-        table_(row_of(std::move(numbers), group_by_name(by), "file:line")) {}
+// Whether it is known how it grew.
+bool is_judged(const HeapLeaks& heap) {
+  return !heap.rows.empty() && heap.rows.front().slope.has_value();
+}
 
-  void add(std::vector<std::string> numbers, const FrameGroup& place) {
-    TextRow line = row_of(std::move(numbers), "",
-                          printable(place_cell(place.name, place.file, place.line, place.module)));
-    line.names = {printable(place.name)};
-    table_.add(std::move(line));
-  }
-  void write(TextWriter* writer) { table_.write(writer); }
+const FrameGroup& place_of(const LeakRow& row) {
+  return row.place;
+}
 
- private:
-  TextRow row_of(std::vector<std::string> numbers, const std::string& name_text,
-                 const std::string& place) const {
-    TextRow row;
-    row.numbers = std::move(numbers);
-    row.name_text = name_text;
-    if (has_places_) row.place = place;
-    return row;
-  }
+const FrameGroup& heap_place_of(const HeapRow& row) {
+  return row.place;
+}
 
-  const bool has_places_;
-  TextTable table_;
-};
+template <typename Rate>
+Json rate_json(const Rate& rate) {
+  return {{"value", json_rounded(rate.bytes_per_minute)},
+          {"low", json_rounded(rate.low)},
+          {"high", json_rounded(rate.high)}};
+}
 
-void write_table(const LeakRow* first, size_t count, GroupBy by, TextWriter* writer) {
-  PlaceTable table({"live", "verdict"}, by);
-  for (const LeakRow* row = first; row != first + count; ++row) {
-    table.add({format_bytes(row->live_bytes.value), verdict_name(row->verdict)}, row->place);
-  }
-  table.write(writer);
+Json caller_json(const LeakRow& row) {
+  if (!row.caller) return nullptr;
+  return {{"name", row.caller->name}, {"file", row.caller->file}, {"line", row.caller->line}};
+}
+
+Json never_freed_json(const ShareInterval& share) {
+  return {{"share", share.share}, {"low", share.low}, {"high", share.high}};
+}
+
+// Keeps a reference to `leaks`.
+std::vector<Column<LeakRow>> leak_columns(const Leaks& leaks) {
+  using Row = LeakRow;
+  const auto assessed = [](double Assessment::* number) {
+    return [number](const Row& row) { return Json(json_rounded(row.assessment.*number)); };
+  };
+  // Of what is known of blocks that are kept.
+  const auto kept = [](auto value) {
+    return [value](const Row& row) {
+      return row.assessment.births.samples > 0 ? Json(value(row)) : Json(nullptr);
+    };
+  };
+  std::vector<Column<Row>> columns = place_columns<Row>(place_of);
+  columns.push_back(value_column<Row>("caller", caller_json));
+  add_columns(note_columns<Row>(), &columns);
+  add_columns<Row>(
+      {
+          text_column<Row>("live", kStays, [](const Row& row) { return format_bytes(row.live_bytes.value); }),
+          {"verdict",
+           kStays,
+           [](const Row& row) { return std::string(verdict_name(row.verdict)); },
+           {},
+           "verdict",
+           [](const Row& row) { return Json(verdict_name(row.verdict)); }},
+          value_column<Row>("reason", [&leaks](const Row& row) { return Json(leak_reason(row, leaks)); }),
+          value_column<Row>(
+              "clock",
+              [](const Row& row) { return Json(row.clock == ClockChoice::kTime ? "time" : "load"); }),
+          value_column<Row>("growth_per_minute",
+                            [](const Row& row) {
+                              return row.verdict == LeakVerdict::kLeak ? rate_json(row.growth)
+                                                                       : Json(nullptr);
+                            }),
+          value_column<Row>("p_value",
+                            [](const Row& row) {
+                              return row.assessment.is_tested ? Json(row.corrected_p) : Json(nullptr);
+                            }),
+          value_column<Row>("inuse_space", [](const Row& row) { return estimate_value(row.live_bytes); }),
+          value_column<Row>("inuse_objects",
+                            [](const Row& row) { return Json(json_rounded(row.live_blocks)); }),
+          value_column<Row>("never_freed", kept([](const Row& row) {
+                              return never_freed_json(row.assessment.never_freed);
+                            })),
+          value_column<Row>("settled_after_ns", kept([](const Row& row) {
+                              return json_rounded(row.assessment.settled_after_ns);
+                            })),
+          value_column<Row>("first_ns", kept([&leaks](const Row& row) {
+                              return json_rounded(part_begin_ns(row.assessment.births.first, row, leaks));
+                            })),
+          value_column<Row>("last_ns", kept([&leaks](const Row& row) {
+                              return json_rounded(part_begin_ns(row.assessment.births.last + 1, row, leaks));
+                            })),
+          value_column<Row>("median_lifetime_ns", assessed(&Assessment::median_lifetime_ns)),
+          value_column<Row>("live_samples", assessed(&Assessment::live_samples)),
+          value_column<Row>("freed_samples", assessed(&Assessment::freed_samples)),
+          value_column<Row>("kept_samples",
+                            [](const Row& row) { return Json(json_rounded(row.assessment.births.samples)); }),
+          value_column<Row>("slope_per_minute",
+                            [](const Row& row) { return row.slope ? rate_json(*row.slope) : Json(nullptr); }),
+      },
+      &columns);
+  return columns;
+}
+
+// Of the runtime's heap; growth is shown where it was judged.
+std::vector<Column<HeapRow>> heap_columns(const HeapLeaks& heap) {
+  using Row = HeapRow;
+  std::vector<Column<Row>> columns = place_columns<Row>(heap_place_of);
+  add_columns<Row>(
+      {
+          value_column<Row>("verdict", [](const Row& row) { return Json(verdict_name(row.verdict)); }),
+          {"bytes",
+           kStays,
+           [](const Row& row) { return format_bytes(row.bytes); },
+           {},
+           "bytes",
+           [](const Row& row) { return Json(json_rounded(row.bytes)); }},
+          text_column<Row>("share", kStays,
+                           [whole = heap.bytes](const Row& row) {
+                             return fmt::format("{:.0f} %", 100 * row.bytes / whole);
+                           }),
+          value_column<Row>("slope_per_minute",
+                            [](const Row& row) { return row.slope ? rate_json(*row.slope) : Json(nullptr); }),
+      },
+      &columns);
+  if (!is_judged(heap)) return columns;
+  columns.push_back(text_column<Row>("a minute", kStays, [](const Row& row) {
+    return row.slope ? format_bytes(row.slope->bytes_per_minute) : "-";
+  }));
+  columns.push_back(text_column<Row>("verdict", kStays,
+                                     [](const Row& row) { return std::string(verdict_name(row.verdict)); }));
+  return columns;
+}
+
+// Behind the numbers.
+template <typename Row, typename Place>
+auto fill_by(GroupBy by, Place place) {
+  return place_fill<Row>(group_by_name(by), has_places(by) ? "file:line" : "", place);
 }
 
 void write_others(const Leaks& leaks, GroupBy by, const LeakRows& rows, TextWriter* writer) {
@@ -166,7 +260,7 @@ void write_others(const Leaks& leaks, GroupBy by, const LeakRows& rows, TextWrit
           fmt::format("   {}; {} live.", leak_reason(*row, leaks), format_bytes(row->live_bytes.value)));
     }
   } else {
-    write_table(first, shown, by, writer);
+    write_columns(leak_columns(leaks), first, first + shown, fill_by<LeakRow>(by, place_of), writer);
   }
   writer->blank();
   if (shown < others) {
@@ -184,8 +278,8 @@ void write_others(const Leaks& leaks, GroupBy by, const LeakRows& rows, TextWrit
   }
 }
 
-std::string heap_text(const Leaks& leaks, bool is_judged) {
-  if (is_judged) {
+std::string heap_text(const Leaks& leaks) {
+  if (is_judged(leaks.heap)) {
     return leaks.heap.suspects != 0 ? heap_growth(leaks.heap) + ", by more than garbage."
                                     : "no place is seen to grow on.";
   }
@@ -201,94 +295,18 @@ void write_heap(const Leaks& leaks, GroupBy by, size_t max, TextWriter* writer) 
   const HeapLeaks& heap = leaks.heap;
   if (heap.rows.empty()) return;
   writer->blank();
-  const bool is_judged = heap.rows.front().slope.has_value();
-  writer->sentence(
-      fmt::format("JS heap, {} in all: {}", format_bytes(heap.bytes), heap_text(leaks, is_judged)));
-  std::vector<std::string> titles = {"bytes", "share"};
-  if (is_judged) titles.insert(titles.end(), {"a minute", "verdict"});
-  PlaceTable table(std::move(titles), by);
+  writer->sentence(fmt::format("JS heap, {} in all: {}", format_bytes(heap.bytes), heap_text(leaks)));
   const size_t shown = std::min({heap.rows.size(), max, kHeapRows});
-  for (size_t i = 0; i < shown; ++i) {
-    const HeapRow& row = heap.rows[i];
-    std::vector<std::string> numbers = {format_bytes(row.bytes),
-                                        fmt::format("{:.0f} %", 100 * row.bytes / heap.bytes)};
-    if (is_judged) {
-      numbers.push_back(row.slope ? format_bytes(row.slope->bytes_per_minute) : "-");
-      numbers.push_back(verdict_name(row.verdict));
-    }
-    table.add(std::move(numbers), row.place);
-  }
-  table.write(writer);
-}
-
-Json estimate(const Estimate& value) {
-  const Json low = value.has_interval ? Json(std::llround(value.low)) : Json(nullptr);
-  const Json high = value.has_interval ? Json(std::llround(value.high)) : Json(nullptr);
-  return {{"value", std::llround(value.value)}, {"low", low}, {"high", high}};
-}
-
-template <typename Rate>
-Json rate_json(const Rate& rate) {
-  return {{"value", std::llround(rate.bytes_per_minute)},
-          {"low", std::llround(rate.low)},
-          {"high", std::llround(rate.high)}};
-}
-
-Json caller_json(const LeakRow& row) {
-  if (!row.caller) return nullptr;
-  return {{"name", row.caller->name}, {"file", row.caller->file}, {"line", row.caller->line}};
-}
-
-Json row_json(const LeakRow& row, const Leaks& leaks) {
-  const Assessment& a = row.assessment;
-  const bool is_suspect = row.verdict == LeakVerdict::kLeak;
-  const bool has_share = a.births.samples > 0;
-  Json notes;
-  add_notes(row.notes, &notes);
-  return {
-      {"name", row.place.name},
-      {"file", row.place.file},
-      {"line", row.place.line},
-      {"module", row.place.module},
-      {"caller", caller_json(row)},
-      {"through", notes["through"]},
-      {"called_by", notes["called_by"]},
-      {"verdict", verdict_name(row.verdict)},
-      {"reason", leak_reason(row, leaks)},
-      {"clock", row.clock == ClockChoice::kTime ? "time" : "load"},
-      {"growth_per_minute", is_suspect ? rate_json(row.growth) : Json(nullptr)},
-      {"p_value", a.is_tested ? Json(row.corrected_p) : Json(nullptr)},
-      {"inuse_space", estimate(row.live_bytes)},
-      {"inuse_objects", std::llround(row.live_blocks)},
-      {"never_freed",
-       has_share
-           ? Json{{"share", a.never_freed.share}, {"low", a.never_freed.low}, {"high", a.never_freed.high}}
-           : Json(nullptr)},
-      {"settled_after_ns", has_share ? Json(std::llround(a.settled_after_ns)) : Json(nullptr)},
-      {"first_ns", has_share ? Json(std::llround(part_begin_ns(a.births.first, row, leaks))) : Json(nullptr)},
-      {"last_ns",
-       has_share ? Json(std::llround(part_begin_ns(a.births.last + 1, row, leaks))) : Json(nullptr)},
-      {"median_lifetime_ns", std::llround(a.median_lifetime_ns)},
-      {"live_samples", std::llround(a.live_samples)},
-      {"freed_samples", std::llround(a.freed_samples)},
-      {"kept_samples", std::llround(a.births.samples)},
-      {"slope_per_minute", row.slope ? rate_json(*row.slope) : Json(nullptr)}};
+  const auto first = heap.rows.begin();
+  write_columns(heap_columns(heap), first, first + static_cast<std::ptrdiff_t>(shown),
+                fill_by<HeapRow>(by, heap_place_of), writer);
 }
 
 Json heap_json(const HeapLeaks& heap, size_t max) {
   if (heap.rows.empty()) return nullptr;
-  Json json = {{"bytes", std::llround(heap.bytes)}, {"suspects", heap.suspects}, {"rows", Json::array()}};
-  for (size_t i = 0; i < heap.rows.size() && i < max; ++i) {
-    const HeapRow& row = heap.rows[i];
-    json["rows"].push_back({{"name", row.place.name},
-                            {"file", row.place.file},
-                            {"line", row.place.line},
-                            {"module", row.place.module},
-                            {"verdict", verdict_name(row.verdict)},
-                            {"bytes", std::llround(row.bytes)},
-                            {"slope_per_minute", row.slope ? rate_json(*row.slope) : Json(nullptr)}});
-  }
-  return json;
+  return {{"bytes", json_rounded(heap.bytes)},
+          {"suspects", heap.suspects},
+          {"rows", json_rows(heap_columns(heap), heap.rows, max)}};
 }
 
 }  // namespace
@@ -330,26 +348,23 @@ std::string leaks_json(const Leaks& leaks, const Report& report, const LeakRows&
   json["program"] = report.program;
   json["pid"] = report.pid != 0 ? Json(report.pid) : Json(nullptr);
   json["rate_bytes"] = report.rate_bytes;
-  json["run_ns"] = std::llround(leaks.run_ns);
-  json["idle_ns"] = std::llround(leaks.idle_ns());
+  json["run_ns"] = json_rounded(leaks.run_ns);
+  json["idle_ns"] = json_rounded(leaks.idle_ns());
   json["profiles"] = leaks.profiles;
   json["judged_unix_ns"] = leaks.judged_unix_ns;
   json["suspects"] = leaks.suspects;
-  json["untold_space"] = std::llround(leaks.untold_bytes);
-  json["needed_ns"] = leaks.untold_bytes > 0 ? Json(std::llround(leaks.needed_ns)) : Json(nullptr);
+  json["untold_space"] = json_rounded(leaks.untold_bytes);
+  json["needed_ns"] = leaks.untold_bytes > 0 ? Json(json_rounded(leaks.needed_ns)) : Json(nullptr);
   json["is_open"] = leaks.is_open();
   json["tested"] = leaks.tested;
   json["growth_per_minute"] = rate_json(leaks.growth);
-  json["inuse_space"] = estimate(leaks.live_bytes);
-  json["expected_space"] = std::llround(leaks.expected_bytes);
+  json["inuse_space"] = estimate_value(leaks.live_bytes);
+  json["expected_space"] = json_rounded(leaks.expected_bytes);
   json["verdicts"] = Json::object();
   for (size_t i = 0; i < kLeakVerdicts; ++i) {
     json["verdicts"][verdict_name(static_cast<LeakVerdict>(i))] = leaks.numbers[i];
   }
-  json["rows"] = Json::array();
-  for (size_t i = 0; i < leaks.rows.size() && i < rows.max; ++i) {
-    json["rows"].push_back(row_json(leaks.rows[i], leaks));
-  }
+  json["rows"] = json_rows(leak_columns(leaks), leaks.rows, rows.max);
   json["js_heap"] = heap_json(leaks.heap, rows.max);
   return json_to_text(json, 1) + "\n";
 }

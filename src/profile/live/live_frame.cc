@@ -4,17 +4,17 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <string>
 #include <utility>
+#include <vector>
 
+#include "profile/live/live_columns.h"
 #include "profile/live/live_help.h"
 #include "profile/live/live_text.h"
 #include "profile/memory/resident_text.h"
 #include "profile/names/short_name.h"
 #include "profile/report/report_cells.h"
-#include "profile/text/bar.h"
 #include "profile/text/units.h"
 
 namespace memprof::profile {
@@ -26,20 +26,8 @@ constexpr Style kReverse = {Color::kNone, false, false, true};
 constexpr Style kBars = {Color::kCyan, false, false, false};
 constexpr Style kAlarm = {Color::kRed, true, false, true};
 
-enum ColumnId : uint8_t { kValue, kPlusMinus, kPercent, kBar, kBlocks, kCumulative, kGrowth, kAllocates };
-constexpr size_t kColumns = 8;
-constexpr std::array<size_t, kColumns> kWidths = {10, 6, 6, 10, 9, 11, 11, 12};
 constexpr size_t kGap = 2;
 constexpr size_t kLiveWidth = 16;  // "Live: 999.9 MiB", at most
-// What goes first where there is no room.
-constexpr std::array<ColumnId, 7> kDropped = {kBar,        kPlusMinus, kBlocks, kPercent,
-                                              kCumulative, kAllocates, kGrowth};
-
-ColumnId column_of(LiveSort sort) {
-  static constexpr ColumnId kIds[] = {kValue, kBlocks, kCumulative, kGrowth, kAllocates};
-  return kIds[static_cast<size_t>(sort)];
-}
-
 Style style_of(Tone tone) {
   static constexpr Style kStyles[] = {
       {}, kBold, kFaint, {Color::kRed, false, false, false}, {Color::kGreen, false, false, false}, kBars};
@@ -56,9 +44,8 @@ class LiveFrame {
       : view_(view),
         model_(view.model()),
         report_(model_.report()),
-        metric_(metric_index(model_.choice().metric)),
+        columns_(live_columns(model_, options())),
         cells_(view.width(), view.height()) {
-    is_shown_.fill(true);
     drop_columns();
   }
 
@@ -76,12 +63,15 @@ class LiveFrame {
   }
 
  private:
-  const char* sign(const char* utf8, const char* ascii) const { return view_.has_utf8() ? utf8 : ascii; }
-  // Numbers and signs of ours.
-  std::string text(const std::string& utf8) const {
+  TextOptions options() const {
     TextOptions options;
     options.has_utf8 = view_.has_utf8();
-    TextWriter writer(options);
+    options.has_bars = true;
+    return options;
+  }
+  // Numbers and signs of ours.
+  std::string text(const std::string& utf8) const {
+    TextWriter writer(options());
     writer.line(utf8);
     std::string line = writer.take();
     line.pop_back();
@@ -162,7 +152,7 @@ class LiveFrame {
 
   size_t numbers_width() const {
     size_t width = 0;
-    for (size_t i = 0; i < kColumns; ++i) width += is_shown_[i] ? kWidths[i] + kGap : 0;
+    for (const LiveColumn& column : columns_) width += column.width + kGap;
     return width;
   }
 
@@ -172,28 +162,24 @@ class LiveFrame {
     constexpr size_t kNarrow = 80;
     const size_t width = cells_.width();
     const size_t wanted = kMinText + (width > kNarrow ? (width - kNarrow) / 2 : 0);
-    for (const ColumnId column : kDropped) {
-      if (numbers_width() + wanted <= width) return;
-      if (column != column_of(model_.choice().sort)) is_shown_[column] = false;
+    while (numbers_width() + wanted > width) {
+      size_t first = columns_.size();
+      for (size_t i = 0; i < columns_.size(); ++i) {
+        const int rank = columns_[i].column.left_out;
+        if (rank != kStays && (first == columns_.size() || rank < columns_[first].column.left_out)) first = i;
+      }
+      if (first == columns_.size()) return;
+      columns_.erase(columns_.begin() + static_cast<std::ptrdiff_t>(first));
     }
   }
 
   void titles(size_t row) {
-    const std::string plus_minus = sign("±", "+-");
-    const std::array<std::string, kColumns> names = {metric_title(model_.choice().metric),
-                                                     plus_minus,
-                                                     "%",
-                                                     "",
-                                                     "blocks",
-                                                     "cumulative",
-                                                     "growth",
-                                                     "allocates"};
     size_t end = 0;
-    for (size_t i = 0; i < kColumns; ++i) {
-      if (!is_shown_[i]) continue;
-      end += kWidths[i];
-      const bool is_sorted = i == column_of(model_.choice().sort);
-      cells_.put_right(row, end, (is_sorted ? sign("▼", "*") : "") + names[i]);
+    for (const LiveColumn& column : columns_) {
+      end += column.width;
+      const bool is_sorted = column.sort == model_.choice().sort;
+      const char* const sign = !is_sorted ? "" : view_.has_utf8() ? "▼" : "*";
+      cells_.put_right(row, end, sign + column.column.title);
       end += kGap;
     }
     cells_.put(row, end, group_by_name(report_.by));
@@ -203,9 +189,7 @@ class LiveFrame {
 
   bool has_places() const {
     constexpr size_t kMinRoom = 44;
-    return (report_.by == GroupBy::kFunction || report_.by == GroupBy::kLine ||
-            report_.by == GroupBy::kThread) &&
-           cells_.width() >= numbers_width() + kMinRoom;
+    return profile::has_places(report_.by) && cells_.width() >= numbers_width() + kMinRoom;
   }
   // Where the place begins: two thirds are for the name.
   size_t place_column() const {
@@ -231,29 +215,11 @@ class LiveFrame {
 
   void line(size_t row, const LiveRow& shown) {
     const ReportRow& of = *shown.of;
-    const Metric metric = model_.choice().metric;
-    const Metric blocks = companions(metric)[0];
-    const double whole = report_.totals[metric_].value;
-    const double share = whole > 0 ? of.self[metric_].value / whole : 0;
-    const std::array<std::pair<std::string, Style>, kColumns> numbers = {{
-        {value_cell(report_, metric, of.self), share >= kLargeShare ? kBold : Style()},
-        {plus_minus_cell(report_, of.self[metric_]), kFaint},
-        {percent_cell(of.self[metric_].value, whole), share >= kLargeShare ? kBold : Style()},
-        {"", {}},
-        {value_cell(report_, blocks, of.self), {}},
-        {value_cell(report_, metric, of.cumulative), {}},
-        {format_signed_bytes(shown.growth), change_style(shown.growth)},
-        {bytes_a_second(shown.allocated_a_second), shown.allocated_a_second > 0 ? Style() : kFaint},
-    }};
     size_t column = 0;
-    for (size_t i = 0; i < kColumns; ++i) {
-      if (!is_shown_[i]) continue;
-      if (i == kBar) {
-        cells_.put(row, column, share_bar(share, kWidths[i], view_.has_utf8()), kBars);
-      } else {
-        cells_.put_right(row, column + kWidths[i], numbers[i].first, numbers[i].second);
-      }
-      column += kWidths[i] + kGap;
+    for (const LiveColumn& one : columns_) {
+      const Tone tone = one.column.tone ? one.column.tone(shown) : Tone::kPlain;
+      cells_.put_right(row, column + one.width, one.column.cell(shown), style_of(tone));
+      column += one.width + kGap;
     }
     const size_t end = has_places() ? place_column() - kGap : cells_.width();
     const size_t room = end > column ? end - column : 0;
@@ -342,14 +308,11 @@ class LiveFrame {
     cells_.set_style(row, kAlarm);
   }
 
-  static constexpr double kLargeShare = 0.1;
-
   const LiveView& view_;
   const LiveModel& model_;
   const Report& report_;
-  const size_t metric_;
+  std::vector<LiveColumn> columns_;  // that are shown
   Cells cells_;
-  std::array<bool, kColumns> is_shown_{};
 };
 
 }  // namespace

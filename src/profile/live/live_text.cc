@@ -3,16 +3,17 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <utility>
 #include <vector>
 
+#include "profile/live/live_columns.h"
 #include "profile/memory/resident_text.h"
 #include "profile/memory/unseen_heap.h"
 #include "profile/report/output/report_header.h"
 #include "profile/report/output/report_tree_text.h"
-#include "profile/report/report_cells.h"
+#include "profile/report/place_columns.h"
 #include "profile/text/filter_text.h"
-#include "profile/text/text_table.h"
 #include "profile/text/units.h"
 
 namespace memprof::profile {
@@ -57,59 +58,25 @@ void write_header(const LiveModel& model, TextWriter* writer) {
                                bytes_a_second(model.allocated_a_second())));
 }
 
-// Of the table, in this order.
-constexpr size_t kMarginColumn = 1, kShareColumn = 2, kBlocksColumn = 3, kCumulativeColumn = 4,
-                 kGrowthColumn = 5, kAllocatesColumn = 6;
-
-void write_table(const LiveModel& model, size_t max_rows, TextWriter* writer) {
+void write_table(const LiveModel& model, size_t max_rows, const TextOptions& options, TextWriter* writer) {
   const Report& now = model.report();
-  const Metric metric = now.metric;
-  const size_t shown = metric_index(metric);
-  const bool has_places =
-      now.by == GroupBy::kFunction || now.by == GroupBy::kLine || now.by == GroupBy::kThread;
-  TextRow titles;
-  titles.numbers = {metric_title(metric), writer->signs().plus_minus, "%", "blocks", "cumulative", "growth",
-                    "allocates"};
-  titles.name_text = group_by_name(now.by);
-  if (has_places) titles.place = "file:line";
-  TextTable table(std::move(titles));
-  // What a narrow terminal leaves out first; never what rows are ordered by.
-  if (model.choice().sort == LiveSort::kBlocks) {
-    table.set_optional({kMarginColumn, kShareColumn, kCumulativeColumn}, {kAllocatesColumn, kGrowthColumn});
-  } else if (model.choice().sort == LiveSort::kAllocates) {
-    table.set_optional({kBlocksColumn, kMarginColumn, kShareColumn}, {kCumulativeColumn, kGrowthColumn});
-  } else {
-    table.set_optional({kBlocksColumn, kMarginColumn, kShareColumn}, {kAllocatesColumn});
-  }
   const std::vector<LiveRow>& rows = model.rows();
-  for (size_t i = 0; i < rows.size() && i < max_rows; ++i) {
-    const ReportRow& row = *rows[i].of;
-    TextRow line;
-    line.numbers = {value_cell(now, metric, row.self),
-                    plus_minus_cell(now, row.self[shown]),
-                    percent_cell(row.self[shown].value, now.totals[shown].value),
-                    value_cell(now, companions(metric)[0], row.self),
-                    value_cell(now, metric, row.cumulative),
-                    format_signed_bytes(rows[i].growth),
-                    bytes_a_second(rows[i].allocated_a_second)};
-    line.tones.resize(line.numbers.size());
-    line.tones[kGrowthColumn] = change_tone(rows[i].growth);
-    line.names = {printable(row.name)};
-    if (has_places) line.place = printable(place_cell(row.name, row.file, row.line, row.module));
-    table.add(std::move(line));
-  }
   if (rows.empty() || max_rows == 0) {
     writer->sentence(why_nothing_is_live(now));
     return;
   }
-  table.write(writer);
+  TextOptions without_bars = options;
+  without_bars.has_bars = false;
+  std::vector<Column<LiveRow>> columns;
+  for (LiveColumn& column : live_columns(model, without_bars)) columns.push_back(std::move(column.column));
+  const auto last = rows.begin() + static_cast<std::ptrdiff_t>(std::min(rows.size(), max_rows));
+  const auto place_of = [](const LiveRow& row) -> const ReportRow& { return *row.of; };
+  write_columns(columns, rows.begin(), last,
+                place_fill<LiveRow>(group_by_name(now.by), has_places(now.by) ? "file:line" : "", place_of),
+                writer);
 }
 
 }  // namespace
-
-std::string bytes_a_second(double bytes) {
-  return format_bytes(bytes) + "/s";
-}
 
 std::string why_nothing_is_live(const Report& report) {
   if (report.samples == 0) return "No allocation was sampled yet.";
@@ -122,7 +89,7 @@ std::string live_text(const LiveModel& model, size_t max_rows, const TextOptions
   writer.blank();
   const Report& now = model.report();
   if (!model.choice().is_tree) {
-    write_table(model, max_rows, &writer);
+    write_table(model, max_rows, options, &writer);
   } else if (now.tree && !now.tree->nodes.empty()) {
     TextWriter tree(options);
     write_tree(now, *now.tree, Direction::kCallees, &tree, TreeFooter::kNone, &model.tree_growth());

@@ -18,7 +18,4 @@ std::string live_text(const LiveModel& model, size_t max_rows, const TextOptions
 // What stands where there is not one row.
 std::string why_nothing_is_live(const Report& report);
 
-// "1 KiB/s"
-std::string bytes_a_second(double bytes);
-
 }  // namespace memprof::profile

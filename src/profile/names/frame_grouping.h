@@ -40,6 +40,11 @@ inline bool is_by_code(GroupBy by) {
   return by != GroupBy::kHeap && by != GroupBy::kProcess && by != GroupBy::kThread;
 }
 
+// Rows have a source file and a line, or a module.
+inline bool has_places(GroupBy by) {
+  return by == GroupBy::kFunction || by == GroupBy::kLine || by == GroupBy::kThread;
+}
+
 // Frames that a reader does not want to see, whatever they are.
 struct HiddenFrames {
   std::string text;  // the expression, as it was given

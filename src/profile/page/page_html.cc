@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "profile/compare/comparison_cells.h"
+#include "profile/compare/output/comparison_columns.h"
 #include "profile/compare/output/comparison_text.h"
 #include "profile/files/base64.h"
 #include "profile/files/gzip.h"
@@ -105,18 +106,16 @@ std::string change_table(const Comparison& comparison, const std::string& what,
   if (shown < rows.size()) {
     caption += ": the largest " + std::to_string(shown) + " of " + std::to_string(rows.size());
   }
-  std::string out =
-      table_head(caption, {"change", "95 % interval", "before", "after", "p", "function", "file"});
+  const std::vector<Column<ComparisonRow>> columns = comparison_columns(comparison);
+  std::vector<std::string> titles = column_titles(columns);
+  titles.insert(titles.end(), {"function", "file"});
+  std::string out = table_head(caption, titles);
   for (size_t i = 0; i < shown; ++i) {
     const FrameGroup& group = rows[i].group;
-    const Change& change = rows[i].change;
-    out +=
-        cells("td", {signed_text(comparison.metric, change.value), interval_text(comparison.metric, change),
-                     format_metric(comparison.metric, change.before.value),
-                     format_metric(comparison.metric, change.after.value),
-                     change.is_tested ? p_text(rows[i].corrected_p) : "?", group.name,
-                     place_cell(group.name, group.file, group.line, group.module)}) +
-        "\n";
+    std::vector<std::string> row = column_cells(columns, rows[i]);
+    row.push_back(group.name);
+    row.push_back(place_cell(group.name, group.file, group.line, group.module));
+    out += cells("td", row) + "\n";
   }
   return out + kTableEnd;
 }

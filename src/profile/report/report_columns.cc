@@ -6,11 +6,11 @@
 #include <utility>
 #include <vector>
 
+#include "profile/report/place_columns.h"
 #include "profile/report/report_cells.h"
 #include "profile/report/report_values.h"
 #include "profile/text/bar.h"
 #include "profile/text/markup/json_text.h"
-#include "profile/text/markup/notes_json.h"
 
 namespace memprof::profile {
 namespace {
@@ -144,35 +144,19 @@ const char* page_name(Shape shape) {
   return shape == Shape::kMargin ? "margin" : shape == Shape::kPercent ? "percent" : "number";
 }
 
-// What a row is called, and what stands beside it.
-std::vector<Column<ReportRow>> name_columns() {
-  const auto note = [](const char* which) {
-    return [which](const ReportRow& row) {
-      Json notes;
-      add_notes(row.notes, &notes);
-      return notes[which];
-    };
-  };
-  return {
-      value_column<ReportRow>("name", [](const ReportRow& row) { return Json(row.name); }),
-      value_column<ReportRow>("file", [](const ReportRow& row) { return Json(row.file); }),
-      value_column<ReportRow>("line", [](const ReportRow& row) { return Json(row.line); }, {{"", "", true}}),
-      value_column<ReportRow>("module", [](const ReportRow& row) { return Json(row.module); }),
-      value_column<ReportRow>("through", note("through"),
-                              {{"_function", "/function"}, {"_module", "/module"}}),
-      value_column<ReportRow>("called_by", note("called_by"),
-                              {{"_function", "/function"}, {"_file", "/file"}, {"_line", "/line", true}}),
-  };
+const ReportRow& place_of(const ReportRow& row) {
+  return row;
+}
+
+const FrameGroup& group_of(const EdgeRow& row) {
+  return row.group;
 }
 
 }  // namespace
 
-bool has_places(const Report& report) {
-  return report.by == GroupBy::kFunction || report.by == GroupBy::kLine || report.by == GroupBy::kThread;
-}
-
 std::vector<Column<ReportRow>> report_columns(const Report& report, const TextOptions& options) {
-  std::vector<Column<ReportRow>> columns = name_columns();
+  std::vector<Column<ReportRow>> columns = place_columns<ReportRow>(place_of);
+  add_columns(note_columns<ReportRow>(), &columns);
   columns.push_back(value_column<ReportRow>(
       "self", [&report](const ReportRow& row) { return estimate_values(report, row.self); },
       estimates_fields(report)));
@@ -207,28 +191,28 @@ std::vector<Column<EdgeRow>> edge_columns(const Report& report, const CallEdges&
   const double whole = report.totals[at].value;
   const double of_it = edges.cumulative[at].value;
   const auto others = companion_titles(metric);
-  return {
-      value_column<EdgeRow>("name", [](const EdgeRow& row) { return Json(row.group.name); }),
-      value_column<EdgeRow>("file", [](const EdgeRow& row) { return Json(row.group.file); }),
-      value_column<EdgeRow>("line", [](const EdgeRow& row) { return Json(row.group.line); }),
-      value_column<EdgeRow>("module", [](const EdgeRow& row) { return Json(row.group.module); }),
-      value_column<EdgeRow>("values",
-                            [&report](const EdgeRow& row) { return estimate_values(report, row.values); }),
-      text_column<EdgeRow>(
-          metric_title(metric), kStays,
-          [&report, metric](const EdgeRow& row) { return value_cell(report, metric, row.values); }),
-      text_column<EdgeRow>(
-          TextWriter(options).signs().plus_minus, 2,
-          [&report, at](const EdgeRow& row) { return plus_minus_cell(report, row.values[at]); }),
-      text_column<EdgeRow>("%", kStays,
-                           [=](const EdgeRow& row) { return percent_cell(row.values[at].value, whole); }),
-      text_column<EdgeRow>("of it", kLast,
-                           [=](const EdgeRow& row) { return percent_cell(row.values[at].value, of_it); }),
-      text_column<EdgeRow>(others[0], 3,
-                           [&report](const EdgeRow& row) { return companion_cells(report, row.values)[0]; }),
-      text_column<EdgeRow>(others[1], 1,
-                           [&report](const EdgeRow& row) { return companion_cells(report, row.values)[1]; }),
-  };
+  std::vector<Column<EdgeRow>> columns = place_columns<EdgeRow>(group_of);
+  add_columns<EdgeRow>(
+      {
+          value_column<EdgeRow>(
+              "values", [&report](const EdgeRow& row) { return estimate_values(report, row.values); }),
+          text_column<EdgeRow>(
+              metric_title(metric), kStays,
+              [&report, metric](const EdgeRow& row) { return value_cell(report, metric, row.values); }),
+          text_column<EdgeRow>(
+              TextWriter(options).signs().plus_minus, 2,
+              [&report, at](const EdgeRow& row) { return plus_minus_cell(report, row.values[at]); }),
+          text_column<EdgeRow>("%", kStays,
+                               [=](const EdgeRow& row) { return percent_cell(row.values[at].value, whole); }),
+          text_column<EdgeRow>("of it", kLast,
+                               [=](const EdgeRow& row) { return percent_cell(row.values[at].value, of_it); }),
+          text_column<EdgeRow>(
+              others[0], 3, [&report](const EdgeRow& row) { return companion_cells(report, row.values)[0]; }),
+          text_column<EdgeRow>(
+              others[1], 1, [&report](const EdgeRow& row) { return companion_cells(report, row.values)[1]; }),
+      },
+      &columns);
+  return columns;
 }
 
 Json page_columns() {
@@ -248,18 +232,11 @@ Json page_columns() {
 void write_rows(const Report& report, TextWriter* writer) {
   const bool has_files = std::any_of(report.rows.begin(), report.rows.end(),
                                      [](const ReportRow& row) { return !row.file.empty(); });
-  const auto fill = [&](const ReportRow* row, TextRow* line) {
-    if (row == nullptr) {
-      line->name_text = group_by_name(report.by);
-      if (has_places(report)) line->place = has_files ? "file:line" : "module";
-      return;
-    }
-    line->names = {printable(row->name)};
-    for (const std::string& note : note_cells(row->notes)) line->notes.push_back(printable(note));
-    if (has_places(report)) {
-      line->place = printable(place_cell(row->name, row->file, row->line, row->module));
-    }
-  };
+  const auto fill = place_and_notes_fill<ReportRow>(group_by_name(report.by),
+                                                    !has_places(report.by) ? ""
+                                                    : has_files            ? "file:line"
+                                                                           : "module",
+                                                    place_of);
   const auto shown = [&](Sums sums) {
     return static_cast<size_t>(
         std::count_if(std::begin(kSumColumns), std::end(kSumColumns), [&](const SumColumn& column) {
@@ -271,18 +248,8 @@ void write_rows(const Report& report, TextWriter* writer) {
 }
 
 void write_edges(const Report& report, const CallEdges& edges, TextWriter* writer) {
-  const auto fill = [&](const EdgeRow* row, TextRow* line) {
-    if (row == nullptr) {
-      line->name_text = edges.direction == Direction::kCallers ? "caller" : "callee";
-      if (has_places(report)) line->place = "place";
-      return;
-    }
-    const FrameGroup& group = row->group;
-    line->names = {printable(group.name)};
-    if (has_places(report)) {
-      line->place = printable(place_cell(group.name, group.file, group.line, group.module));
-    }
-  };
+  const auto fill = place_fill<EdgeRow>(edges.direction == Direction::kCallers ? "caller" : "callee",
+                                        has_places(report.by) ? "place" : "", group_of);
   write_columns(edge_columns(report, edges, writer->options()), edges.rows.begin(), edges.rows.end(), fill,
                 writer);
 }

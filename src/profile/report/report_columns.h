@@ -15,9 +15,6 @@
 
 namespace memprof::profile {
 
-// Whether rows are functions or lines, which have a place; not modules or processes.
-bool has_places(const Report& report);
-
 // The columns keep a reference to the report.
 std::vector<Column<ReportRow>> report_columns(const Report& report, const TextOptions& options = {});
 std::vector<Column<EdgeRow>> edge_columns(const Report& report, const CallEdges& edges,

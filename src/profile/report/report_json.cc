@@ -15,14 +15,6 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// A row of each, by the table's columns.
-template <typename Row>
-Json rows_json(const std::vector<Column<Row>>& columns, const std::vector<Row>& rows) {
-  Json all = Json::array();
-  for (const Row& row : rows) all.push_back(json_row(columns, row));
-  return all;
-}
-
 Json optional(const std::optional<uint64_t>& number) {
   return number ? Json(*number) : Json(nullptr);
 }
@@ -101,7 +93,7 @@ Json calls(const Report& report, const ReportCalls& calls) {
                {"self", estimate_values(report, calls.edges.self)},
                {"cumulative", estimate_values(report, calls.edges.cumulative)},
                {"recursive", calls.edges.has_recursion},
-               {"rows", rows_json(edge_columns(report, calls.edges), calls.edges.rows)}};
+               {"rows", json_rows(edge_columns(report, calls.edges), calls.edges.rows)}};
   if (calls.tree) json["tree"] = tree(report, *calls.tree);
   return json;
 }
@@ -150,8 +142,8 @@ std::string report_json(const Report& report) {
     json["unknown_lifetime_bytes"] = json_rounded(report.unknown_lifetime_bytes);
   }
   json["totals"] = estimate_values(report, report.totals);
-  json["rows"] = rows_json(report_columns(report), report.rows);
-  if (report.has_sizes) json["sizes"] = rows_json(size_columns(report), report.sizes);
+  json["rows"] = json_rows(report_columns(report), report.rows);
+  if (report.has_sizes) json["sizes"] = json_rows(size_columns(report), report.sizes);
   if (!report.heaps.empty()) {
     json["heaps"] = Json::array();
     for (const ReportHeap& heap : report.heaps) {

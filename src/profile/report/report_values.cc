@@ -17,11 +17,18 @@ constexpr std::pair<const char*, const char*> kEnds[] = {
 
 }  // namespace
 
+Json interval_value(double value, double low, double high, bool has_interval) {
+  return {{"value", json_rounded(value)},
+          {"low", has_interval ? Json(json_rounded(low)) : Json(nullptr)},
+          {"high", has_interval ? Json(json_rounded(high)) : Json(nullptr)}};
+}
+
+Json estimate_value(const Estimate& one) {
+  return interval_value(one.value, one.low, one.high, one.has_interval);
+}
+
 Json estimate_value(const Report& report, const Estimate& one) {
-  const bool is_known = report.has_intervals && one.has_interval;
-  return {{"value", json_rounded(one.value)},
-          {"low", is_known ? Json(json_rounded(one.low)) : Json(nullptr)},
-          {"high", is_known ? Json(json_rounded(one.high)) : Json(nullptr)}};
+  return interval_value(one.value, one.low, one.high, report.has_intervals && one.has_interval);
 }
 
 Json estimate_values(const Report& report, const std::array<Estimate, kMetricCount>& values) {

@@ -13,6 +13,9 @@
 
 namespace memprof::profile {
 
+nlohmann::ordered_json interval_value(double value, double low, double high, bool has_interval);
+nlohmann::ordered_json estimate_value(const Estimate& one);
+// Without its interval where the report has none.
 nlohmann::ordered_json estimate_value(const Report& report, const Estimate& one);
 
 // By the names of the metrics.

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "profile/model/metric.h"
+#include "profile/report/report_values.h"
 #include "profile/text/markup/json_text.h"
 
 namespace memprof::profile {
@@ -17,20 +18,11 @@ Json facts_of(const Series& series) {
       {"series", kVersion}, {"program", series.program}, {"pid", series.pid}, {"every_ns", series.every_ns}};
 }
 
-Json estimate_of(const Estimate& estimate) {
-  Json json = {{"value", json_rounded(estimate.value)}, {"low", nullptr}, {"high", nullptr}};
-  if (estimate.has_interval) {
-    json["low"] = json_rounded(estimate.low);
-    json["high"] = json_rounded(estimate.high);
-  }
-  return json;
-}
-
 Json figures_json(const SeriesLook& look) {
   Json json = {{"time_unix_ns", look.time_unix_ns}, {"processes", look.processes}};
   json["totals"] = Json::object();
   for (const auto& [metric, estimate] : look.totals)
-    json["totals"][metric_name(metric)] = estimate_of(estimate);
+    json["totals"][metric_name(metric)] = estimate_value(estimate);
   json["system"] = look.system;
   json["sites"] = Json::array();
   for (const SeriesSite& site : look.sites) {

@@ -3,30 +3,22 @@
 
 #include <nlohmann/json.hpp>
 
+#include "profile/compare/output/comparison_columns.h"
 #include "profile/memory/resident_json.h"
 #include "profile/model/metric.h"
+#include "profile/report/report_values.h"
+#include "profile/text/markup/column_values.h"
 #include "profile/text/markup/json_text.h"
-#include "profile/text/markup/notes_json.h"
 
 namespace memprof::profile {
 namespace {
 
 using Json = nlohmann::ordered_json;
 
-Json interval(double value, double low, double high, bool is_known) {
-  return {{"value", json_rounded(value)},
-          {"low", is_known ? Json(json_rounded(low)) : Json(nullptr)},
-          {"high", is_known ? Json(json_rounded(high)) : Json(nullptr)}};
-}
-
-Json estimate(const Estimate& one) {
-  return interval(one.value, one.low, one.high, one.has_interval);
-}
-
 Json change(const Change& one) {
-  return {{"before", estimate(one.before)},
-          {"after", estimate(one.after)},
-          {"change", interval(one.value, one.low, one.high, one.is_tested)},
+  return {{"before", estimate_value(one.before)},
+          {"after", estimate_value(one.after)},
+          {"change", change_value(one)},
           {"p_value", one.is_tested ? Json(one.p_value) : Json(nullptr)}};
 }
 
@@ -72,17 +64,11 @@ Json resident(const ResidentMemory& memory) {
   return json;
 }
 
-void add_rows(const std::vector<ComparisonRow>& rows, size_t max_rows, Json* all) {
+void add_rows(const std::vector<Column<ComparisonRow>>& columns, const std::vector<ComparisonRow>& rows,
+              size_t max_rows, Json* all) {
   for (const ComparisonRow& row : rows) {
     if (all->size() >= max_rows) return;
-    Json one = frame(row.group);
-    one.update(change(row.change));
-    one["corrected_p_value"] = row.change.is_tested ? Json(row.corrected_p) : Json(nullptr);
-    one["significant"] = row.change.is_tested ? Json(row.is_significant) : Json(nullptr);
-    add_notes(row.notes, &one);
-    one["cumulative"] = {{"before", json_rounded(row.cumulative_before)},
-                         {"after", json_rounded(row.cumulative_after)}};
-    all->push_back(std::move(one));
+    all->push_back(json_row(columns, row));
   }
 }
 
@@ -113,9 +99,10 @@ std::string comparison_json(const Comparison& comparison, const std::vector<Limi
   json["resident"] = {{"before", resident(comparison.before.resident)},
                       {"after", resident(comparison.after.resident)}};
   json["rows"] = Json::array();
-  add_rows(comparison.growth, max_rows, &json["rows"]);
-  add_rows(comparison.shrinkage, max_rows, &json["rows"]);
-  add_rows(comparison.others, max_rows, &json["rows"]);
+  const std::vector<Column<ComparisonRow>> columns = comparison_columns(comparison);
+  for (const auto* rows : {&comparison.growth, &comparison.shrinkage, &comparison.others}) {
+    add_rows(columns, *rows, max_rows, &json["rows"]);
+  }
   json["not_significant"] = {{"rows", comparison.others.size()},
                              {"before", json_rounded(comparison.others_before)},
                              {"after", json_rounded(comparison.others_after)}};

@@ -6,8 +6,8 @@
 #include <algorithm>
 
 #include "profile/compare/comparison_cells.h"
+#include "profile/compare/output/comparison_columns.h"
 #include "profile/model/metric.h"
-#include "profile/report/report_cells.h"
 #include "profile/text/markup/markdown_text.h"
 #include "profile/text/units.h"
 
@@ -17,17 +17,20 @@ namespace {
 std::string table(const Comparison& comparison, const char* what, const std::vector<ComparisonRow>& rows,
                   size_t max_rows) {
   if (rows.empty()) return "";
-  const Metric metric = comparison.metric;
-  std::string out = fmt::format(
-      "\n**{}** ({} {})\n\n| {} | change | 95 % interval | before | after | p |\n|---|--:|--:|--:|--:|--:|\n",
-      what, rows.size(), row_name(comparison.by, rows.size()), group_by_name(comparison.by));
+  const std::vector<Column<ComparisonRow>> columns = comparison_columns(comparison);
+  std::string titles;
+  std::string alignment;
+  for (const std::string& title : column_titles(columns)) {
+    titles += fmt::format(" {} |", title);
+    alignment += "--:|";
+  }
+  std::string out =
+      fmt::format("\n**{}** ({} {})\n\n| {} |{}\n|---|{}\n", what, rows.size(),
+                  row_name(comparison.by, rows.size()), group_by_name(comparison.by), titles, alignment);
   for (size_t i = 0; i < std::min(rows.size(), max_rows); ++i) {
-    const Change& change = rows[i].change;
-    out += fmt::format("| {} | {} | {} | {} | {} | {} |\n",
-                       markdown_code(row_text(rows[i].group, rows[i].notes)),
-                       signed_text(metric, change.value), interval_text(metric, change),
-                       format_metric(metric, change.before.value), format_metric(metric, change.after.value),
-                       change.is_tested ? p_text(rows[i].corrected_p) : "?");
+    out += fmt::format("| {} |", markdown_code(row_text(rows[i].group, rows[i].notes)));
+    for (const std::string& cell : column_cells(columns, rows[i])) out += fmt::format(" {} |", cell);
+    out += '\n';
   }
   if (rows.size() > max_rows) out += fmt::format("\n{} more.\n", rows.size() - max_rows);
   return out;

@@ -8,10 +8,11 @@
 #include <vector>
 
 #include "profile/compare/comparison_cells.h"
+#include "profile/compare/output/comparison_columns.h"
 #include "profile/memory/resident_change.h"
 #include "profile/model/metric.h"
+#include "profile/report/place_columns.h"
 #include "profile/report/report_cells.h"
-#include "profile/text/bar.h"
 #include "profile/text/filter_text.h"
 #include "profile/text/text_table.h"
 #include "profile/text/units.h"
@@ -80,40 +81,16 @@ class ComparisonText {
     writer_.blank();
     say(writer_.bold(fmt::format("{}: {} {}", what, format_count(static_cast<double>(rows.size())),
                                  row_name(comparison_.by, rows.size()))));
-    const Metric metric = comparison_.metric;
-    const bool has_places = comparison_.by == GroupBy::kFunction || comparison_.by == GroupBy::kLine;
-    TextRow titles;
-    titles.numbers = {std::string(metric_title(metric)), "95 % interval", "before", "after", "p"};
-    titles.name_text = group_by_name(comparison_.by);
-    if (has_places) titles.place = "place";
-    const bool has_bars = writer_.options().has_bars;
-    if (has_bars) titles.numbers.insert(titles.numbers.begin() + 1, "");
-    TextTable table(std::move(titles));
-    table.set_optional(has_bars ? std::vector<size_t>{1, 5, 3, 4} : std::vector<size_t>{4, 2, 3},
-                       {has_bars ? size_t{2} : size_t{1}});
-    double largest = 0;
-    for (const ComparisonRow& row : rows) largest = std::max(largest, std::abs(row.change.value));
-    for (size_t i = 0; i < std::min(rows.size(), max_rows_); ++i) {
-      const ComparisonRow& row = rows[i];
-      TextRow line;
-      line.numbers = {signed_text(metric, row.change.value), interval_text(metric, row.change),
-                      format_metric(metric, row.change.before.value),
-                      format_metric(metric, row.change.after.value),
-                      row.change.is_tested ? p_text(row.corrected_p) : "?"};
-      line.tones = {change_tone(row.change.value)};
-      if (has_bars) {
-        const double share = largest > 0 ? row.change.value / largest : 0;
-        line.numbers.insert(line.numbers.begin() + 1, bar_cell(share, writer_.options().has_utf8));
-        line.tones.push_back(line.tones[0]);
-      }
-      line.names = {printable(row.group.name)};
-      if (has_places) {
-        for (const std::string& note : note_cells(row.notes)) line.notes.push_back(printable(note));
-        line.place = printable(place_cell(row.group.name, row.group.file, row.group.line, row.group.module));
-      }
-      table.add(std::move(line));
+    ChangeTable table{metric_title(comparison_.metric), 0, writer_.options()};
+    for (const ComparisonRow& row : rows) {
+      table.largest_change = std::max(table.largest_change, std::abs(row.change.value));
     }
-    if (max_rows_ > 0) table.write(&writer_);
+    const auto last = rows.begin() + static_cast<std::ptrdiff_t>(std::min(rows.size(), max_rows_));
+    const auto fill = place_and_notes_fill<ComparisonRow>(
+        group_by_name(comparison_.by), has_places(comparison_.by) ? "place" : "", place_of);
+    if (max_rows_ > 0) {
+      write_columns(comparison_columns(comparison_, table), rows.begin(), last, fill, &writer_);
+    }
     if (rows.size() > max_rows_) {
       writer_.blank();
       say(writer_.faint(fmt::format("{} of {} rows shown; -n {} shows all.",

@@ -5,6 +5,8 @@
 #pragma once
 
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
@@ -22,6 +24,15 @@ nlohmann::ordered_json json_row(const std::vector<Column<Row>>& columns, const R
     if (!column.name.empty()) object[column.name] = column.value(row);
   }
   return object;
+}
+
+// An array of such objects, of at most so many rows.
+template <typename Row>
+nlohmann::ordered_json json_rows(const std::vector<Column<Row>>& columns, const std::vector<Row>& rows,
+                                 size_t max_rows = SIZE_MAX) {
+  nlohmann::ordered_json all = nlohmann::ordered_json::array();
+  for (size_t i = 0; i < std::min(rows.size(), max_rows); ++i) all.push_back(json_row(columns, rows[i]));
+  return all;
 }
 
 // null, and what is not there, is empty.
