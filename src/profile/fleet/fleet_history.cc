@@ -9,6 +9,7 @@
 
 #include "profile/fleet/history_blocks.h"
 #include "profile/significance/count_test.h"
+#include "profile/significance/distributions.h"
 #include "profile/significance/spread_test.h"
 #include "profile/text/units.h"
 

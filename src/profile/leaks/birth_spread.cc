@@ -2,10 +2,10 @@
 #include "profile/leaks/birth_spread.h"
 
 #include <algorithm>
-#include <boost/math/special_functions/beta.hpp>
-#include <boost/math/special_functions/gamma.hpp>
 #include <cmath>
 #include <vector>
+
+#include "profile/significance/distributions.h"
 
 namespace memprof::profile {
 namespace {
@@ -16,22 +16,6 @@ constexpr double kSlowing = 0.6;  // of the rate of before
 constexpr double kFaded = 0.3;
 constexpr double kMinShareOfRate = 0.25;
 constexpr double kDense = 0.9;
-
-using Policy = boost::math::policies::policy<
-    boost::math::policies::promote_double<false>,
-    boost::math::policies::overflow_error<boost::math::policies::ignore_error>,
-    boost::math::policies::evaluation_error<boost::math::policies::ignore_error>>;
-
-// Of so many or more, of n that each have probability p; numbers need not be whole.
-double binomial_tail(double count, double n, double p) {
-  if (!(count > 0)) return 1;
-  return boost::math::ibeta(count, std::max(n - count, 0.0) + 1, p, Policy());
-}
-
-// Of so many or fewer, where `expected` are.
-double poisson_head(double count, double expected) {
-  return expected > 0 ? boost::math::gamma_q(count + 1, expected, Policy()) : 1;
-}
 
 double sum_of(const std::vector<double>& values, size_t from, size_t until) {
   double sum = 0;
@@ -143,8 +127,9 @@ GrowthRate growth_rate(const SiteLives& lives, const std::vector<double>& counts
   GrowthRate rate;
   if (!(minutes > 0) || !(samples > 0)) return rate;
   rate.bytes_per_minute = bytes / minutes;
-  rate.low = rate.bytes_per_minute * boost::math::gamma_p_inv(samples, 0.025, Policy()) / samples;
-  rate.high = rate.bytes_per_minute * boost::math::gamma_p_inv(samples + 1, 0.975, Policy()) / samples;
+  const PoissonInterval expected = poisson_interval(samples);
+  rate.low = rate.bytes_per_minute * expected.low / samples;
+  rate.high = rate.bytes_per_minute * expected.high / samples;
   return rate;
 }
 

@@ -2,16 +2,12 @@
 #include "profile/leaks/slope.h"
 
 #include <algorithm>
-#include <boost/math/special_functions/beta.hpp>
 #include <cmath>
+
+#include "profile/significance/distributions.h"
 
 namespace memprof::profile {
 namespace {
-
-using Policy = boost::math::policies::policy<
-    boost::math::policies::promote_double<false>,
-    boost::math::policies::overflow_error<boost::math::policies::ignore_error>,
-    boost::math::policies::evaluation_error<boost::math::policies::ignore_error>>;
 
 constexpr size_t kFewestLooks = 3;
 constexpr double kDeviations = 1.959964;
@@ -82,17 +78,14 @@ std::optional<Slope> slope_of(const std::vector<Look>& looks) {
   }
   const double free = n - 2;
   const double deviation = std::sqrt(residuals / free / squares);
-  constexpr double kAlpha = 0.05;
-  const double share = boost::math::ibeta_inv(free / 2, 0.5, kAlpha, Policy());
   const double chance = chance_deviation(looks[first], looks.back());
-  const double width = std::max(std::sqrt(free * (1 - share) / share) * deviation, kDeviations * chance);
+  const double width = std::max(student_quantile(free) * deviation, kDeviations * chance);
   slope.low = slope.bytes_per_minute - width;
   slope.high = slope.bytes_per_minute + width;
   if (slope.bytes_per_minute > 0) {
     const double t = deviation > 0 ? slope.bytes_per_minute / deviation : 0;
     // Of one side.
-    slope.p_value =
-        deviation > 0 ? boost::math::ibeta(free / 2, 0.5, free / (free + t * t), Policy()) / 2 : 0;
+    slope.p_value = deviation > 0 ? student_tails(t * t, free) / 2 : 0;
     if (chance > 0) {
       slope.p_value =
           std::max(slope.p_value, std::erfc(slope.bytes_per_minute / chance / std::sqrt(2.0)) / 2);

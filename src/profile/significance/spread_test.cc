@@ -2,19 +2,12 @@
 #include "profile/significance/spread_test.h"
 
 #include <algorithm>
-#include <boost/math/special_functions/beta.hpp>
 #include <cmath>
+
+#include "profile/significance/distributions.h"
 
 namespace memprof::profile {
 namespace {
-
-constexpr double kAlpha = 0.05;
-
-// Boost's defaults may throw and use long double; neither is wanted.
-using Policy = boost::math::policies::policy<
-    boost::math::policies::promote_double<false>,
-    boost::math::policies::overflow_error<boost::math::policies::ignore_error>,
-    boost::math::policies::evaluation_error<boost::math::policies::ignore_error>>;
 
 double mean(const Sample& sample) {
   return sample.sum / sample.count;
@@ -35,7 +28,7 @@ double square(double x) {
 SpreadTest student(double t_squared, double free, double variance) {
   SpreadTest test;
   if (!(t_squared >= 0)) return test;  // no number: a file says nonsense
-  test.p_value = boost::math::ibeta(free / 2, 0.5, free / (free + t_squared), Policy());
+  test.p_value = student_tails(t_squared, free);
   test.half_width = student_quantile(free) * std::sqrt(variance);
   return test;
 }
@@ -58,11 +51,6 @@ SpreadTest welch(const Sample& a, const Sample& b) {
 }
 
 }  // namespace
-
-double student_quantile(double free) {
-  const double share = boost::math::ibeta_inv(free / 2, 0.5, kAlpha, Policy());
-  return std::sqrt(free * (1 - share) / share);
-}
 
 SpreadTest spread_test(const Sample& a, const Sample& b) {
   if (!(a.sampling_variance > 0) || !(b.sampling_variance > 0)) return welch(a, b);

@@ -30,9 +30,6 @@ inline bool has_spread(size_t a, size_t b) {
   return a > 1 || b > 1;
 }
 
-// The 97.5 % quantile of Student's distribution with so many degrees of freedom.
-double student_quantile(double free);
-
 // of has_spread() only.
 SpreadTest spread_test(const Sample& a, const Sample& b);
 

@@ -82,10 +82,5 @@ TEST(SpreadTest, WithoutSpreadEveryDifferenceIsCertain) {
   EXPECT_FALSE(has_spread(1, 1));
 }
 
-TEST(SpreadTest, QuantilesAreThoseOfTables) {
-  EXPECT_NEAR(student_quantile(2), 4.302653, 1e-5);
-  EXPECT_NEAR(student_quantile(10), 2.228139, 1e-5);
-}
-
 }  // namespace
 }  // namespace memprof::profile
