@@ -7,6 +7,7 @@ import os
 import random
 import shutil
 import signal
+import pathlib
 import subprocess
 import time
 
@@ -41,13 +42,19 @@ class Base(e2e.Test):
         self.addCleanup(process.stdin.close)
         self.addCleanup(process.wait)
         self.addCleanup(process.kill)
-        self.assertEqual(process.stdout.readline(), b"ready\n")
+        self.wait_for_answer(process, b"ready\n")
         return process
 
     def work(self, process, count):
         process.stdin.write(f"{count}\n".encode())
         process.stdin.flush()
-        self.assertEqual(process.stdout.readline(), b"done\n")
+        self.wait_for_answer(process, b"done\n")
+
+    def wait_for_answer(self, process, answer):
+        """Until it sleeps, which it does only to read the next line: Python allocates a little between its answer and that."""
+        self.assertEqual(process.stdout.readline(), answer)
+        stat = pathlib.Path(f"/proc/{process.pid}/stat")
+        self.wait_for(lambda: stat.read_text().rpartition(")")[2].split()[0] == "S")
 
     def server(self, *arguments, **options):
         server = Server(*arguments, **options)
