@@ -152,6 +152,13 @@ class InnerAllocators(e2e.Test):
         self.assertEqual(self.kept(profile, "plugin_keep"), truth)
         self.assertIn("rpmalloc in inner_plugin.so", self.heaps(profile))
 
+    def test_inlined_into_its_callers(self):
+        """As DuckDB's wheel is linked since 2.0: few calls come to jemalloc's own functions."""
+        truth, profile = self.profiled(e2e.program("inner_host"), e2e.program("inner_inlined.so"), "100")
+        self.assertEqual(self.kept(profile, "plugin_keep"), truth)
+        self.assertIn("jemalloc in inner_inlined.so", self.heaps(profile))
+        self.assertEqual(self.named(profile).facts["replaced_samples"], "0", "none is counted twice")
+
     def test_loaded_and_unloaded_again_and_again(self):
         """While other threads allocate; each time it is another module, at an address that may have been another's."""
         truth, profile = self.profiled(e2e.program("inner_host"), e2e.program("inner_plugin.so"), "10", "300")

@@ -101,6 +101,18 @@ const char* find_after(const char* name, const char* prefix) {
 bool is_of_class(const char* name) {
   return name[0] == '_' && name[1] == 'Z' && name[2] == 'N';
 }
+// Of a library that an allocator may have been inlined into; nullptr: it is none of those.
+const AllocatorCaller* find_caller(const char* name) {
+  if (!begins_with(name, kCallersBegin)) {
+    return nullptr;
+  }
+  for (const AllocatorCaller& caller : kCallers) {
+    if (strcmp(caller.function.name, name) == 0) {
+      return &caller;
+    }
+  }
+  return nullptr;
+}
 bool is_rust_v0(const char* name) {
   return name[0] == '_' && name[1] == 'R';
 }
@@ -164,8 +176,11 @@ bool is_known_family(const char* family) {
 }
 
 bool AllocatorNames::note(const char* name) {
-  if (is_of_class(name) || is_rust_v0(name)) {
-    return !is_of_class(name) && find_rust(name) != nullptr;
+  if (is_of_class(name)) {
+    return find_caller(name) != nullptr;
+  }
+  if (is_rust_v0(name)) {
+    return find_rust(name) != nullptr;
   }
   note_plain(name);
   return true;
@@ -265,9 +280,23 @@ int AllocatorNames::mapped_for(const char* name) const {
   return -1;
 }
 
+int AllocatorNames::match_caller(const char* name, AllocatorSignature* signature) {
+  const AllocatorCaller* const caller = find_caller(name);
+  if (caller == nullptr) {
+    return -1;
+  }
+  for (uint32_t i = 0; i < prefix_count_; ++i) {
+    if (strcmp(prefixes_[i], caller->prefix) == 0) {
+      *signature = parse(caller->function.call);
+      return find_or_add(kJemalloc, caller->prefix, strlen(caller->prefix));
+    }
+  }
+  return -1;
+}
+
 int AllocatorNames::match(const char* name, AllocatorSignature* signature) {
   if (is_of_class(name)) {
-    return -1;
+    return match_caller(name, signature);
   }
   const char* call = find_rust(name);
   if (call != nullptr) {

@@ -89,6 +89,7 @@ class AllocatorNames {
 
  private:
   void note_plain(const char* name);  // neither of C++ nor of Rust
+  int match_caller(const char* name, AllocatorSignature* signature);
   int find_or_add(const char* family, const char* prefix, size_t prefix_bytes);
   const char* family_of_malloc() const;
 

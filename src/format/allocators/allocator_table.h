@@ -67,6 +67,20 @@ inline constexpr AllocatorFunction kOperators[] = {
     {"_ZdaPvSt11align_val_tRKSt9nothrow_t", "f:bl-"},
 };
 
+// Functions of a library's own that a jemalloc of this prefix was inlined into, when all of the library was optimised as one:
+// few calls come to jemalloc's own functions then.  Where these call those instead, a block counts once all the same.
+struct AllocatorCaller {
+  const char* prefix;
+  AllocatorFunction function;
+};
+inline constexpr AllocatorCaller kCallers[] = {
+    {"duckdb_je_", {"_ZN6duckdb9Allocator15DefaultAllocateEPNS_20PrivateAllocatorDataEm", "a:-s"}},
+    {"duckdb_je_", {"_ZN6duckdb9Allocator11DefaultFreeEPNS_20PrivateAllocatorDataEPhm", "f:-bs"}},
+    {"duckdb_je_", {"_ZN6duckdb9Allocator17DefaultReallocateEPNS_20PrivateAllocatorDataEPhmm", "r:-bws"}},
+};
+// All of them begin so: names of C++ are many, and only these are read further.
+inline constexpr char kCallersBegin[] = "_ZN6duckdb9Allocator";
+
 inline constexpr AllocatorFunction kMimalloc[] = {
     {"mi_malloc", "a:s"},
     {"mi_malloc_small", "a:S"},

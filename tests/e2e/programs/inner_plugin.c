@@ -1,10 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 // A library with an allocator inside, by the names of rpmalloc.  With LYING its functions are none of an allocator; with
-// REFUSING one of them gives nothing.
+// REFUSING one of them gives nothing; with INLINED it has the names of DuckDB's jemalloc, and what allocates was inlined into
+// the functions of DuckDB that call it.
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
 #include <sys/mman.h>
+
+#if defined(INLINED)
+#define rpmalloc duckdb_je_malloc
+#define rpfree duckdb_je_free
+#define rpcalloc duckdb_je_calloc
+#define rprealloc duckdb_je_realloc
+#endif
 
 static char* g_pool;
 enum { kPoolBytes = 64 << 20 };
@@ -53,14 +61,17 @@ __attribute__((always_inline)) static inline void* take(size_t size) {
   made->size = size;
   return made + 1;
 }
-__attribute__((noinline, visibility("default"))) void* rpmalloc(size_t size) {
-  return take(size);
-}
-__attribute__((noinline, visibility("default"))) void rpfree(void* block) {
+__attribute__((always_inline)) static inline void give_back(void* block) {
   if (block == NULL) return;
   struct header* freed = (struct header*)block - 1;
   freed->next = g_free;
   g_free = freed;
+}
+__attribute__((noinline, visibility("default"))) void* rpmalloc(size_t size) {
+  return take(size);
+}
+__attribute__((noinline, visibility("default"))) void rpfree(void* block) {
+  give_back(block);
 }
 // Calls the other functions by their names, which are hooked, too.
 __attribute__((noinline, visibility("default"))) void* rpcalloc(size_t count, size_t size) {
@@ -93,6 +104,35 @@ __attribute__((noinline, visibility("default"))) void* rpmemalign(size_t alignme
 __attribute__((noinline)) static void* plugin_keep_late(size_t size) {
   return rpmemalign(16, size);
 }
+#endif
+#if defined(INLINED)
+#define DUCKDB(name) __attribute__((noinline, visibility("default"))) __asm__("_ZN6duckdb9Allocator" name)
+void* default_allocate(void* data, size_t size) DUCKDB("15DefaultAllocateEPNS_20PrivateAllocatorDataEm");
+void default_free(void* data, uint8_t* block, size_t size)
+    DUCKDB("11DefaultFreeEPNS_20PrivateAllocatorDataEPhm");
+void* default_reallocate(void* data, uint8_t* block, size_t old_size, size_t size)
+    DUCKDB("17DefaultReallocateEPNS_20PrivateAllocatorDataEPhmm");
+void* default_allocate(void* data, size_t size) {
+  (void)data;
+  return take(size);
+}
+void default_free(void* data, uint8_t* block, size_t size) {
+  (void)data;
+  (void)size;
+  give_back(block);
+}
+// It calls a function that is hooked itself.
+void* default_reallocate(void* data, uint8_t* block, size_t old_size, size_t size) {
+  (void)data;
+  (void)old_size;
+  return rprealloc(block, size);
+}
+#undef rpmalloc
+#undef rpfree
+#undef rprealloc
+#define rpmalloc(size) default_allocate(NULL, size)
+#define rpfree(block) default_free(NULL, block, 0)
+#define rprealloc(block, size) default_reallocate(NULL, block, 0, size)
 #endif
 __attribute__((noinline)) static void* plugin_keep(size_t size) {
   return rpmalloc(size);

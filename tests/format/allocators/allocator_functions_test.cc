@@ -53,6 +53,22 @@ TEST(AllocatorFunctions, JemallocWithAnyPrefix) {
   EXPECT_EQ(find("_rjem_malloc_stats_print", {}, false).allocator, "");
 }
 
+TEST(AllocatorFunctions, CallersThatItWasInlinedInto) {
+  const char* const allocate = "_ZN6duckdb9Allocator15DefaultAllocateEPNS_20PrivateAllocatorDataEm";
+  const Found found = find(allocate, {"duckdb_je_malloc"}, false);
+  EXPECT_EQ(found.allocator, "jemalloc duckdb_je_");
+  EXPECT_EQ(found.signature.call, AllocatorCall::kAllocate);
+  EXPECT_EQ(found.signature.size, 1);
+  EXPECT_EQ(find(allocate, {}, false).allocator, "") << "built without jemalloc: it calls malloc";
+  EXPECT_EQ(find(allocate, {"other_mallocx"}, false).allocator, "");
+  EXPECT_EQ(find("_ZN6duckdb9Allocator8FreeDataEPhm", {"duckdb_je_malloc"}, false).allocator, "");
+  const Found moved = find("_ZN6duckdb9Allocator17DefaultReallocateEPNS_20PrivateAllocatorDataEPhmm",
+                           {"duckdb_je_malloc"}, false);
+  EXPECT_EQ(moved.signature.block, 1);
+  EXPECT_EQ(moved.signature.old_size, 2);
+  EXPECT_EQ(moved.signature.size, 3);
+}
+
 TEST(AllocatorFunctions, Families) {
   EXPECT_EQ(find("mi_heap_malloc_aligned", {}, false).allocator, "mimalloc ");
   EXPECT_EQ(find("tc_newarray", {}, false).allocator, "tcmalloc ");
