@@ -106,11 +106,13 @@ __attribute__((noinline)) static void* plugin_keep_late(size_t size) {
 }
 #endif
 #if defined(INLINED)
-#define DUCKDB(name) __attribute__((noinline, visibility("default"))) __asm__("_ZN6duckdb9Allocator" name)
-void* default_allocate(void* data, size_t size) DUCKDB("15DefaultAllocateEPNS_20PrivateAllocatorDataEm");
-void default_free(void* data, uint8_t* block, size_t size)
+#define EXPORTED __attribute__((noinline, visibility("default")))
+#define DUCKDB(name) __asm__("_ZN6duckdb9Allocator" name)
+EXPORTED void* default_allocate(void* data, size_t size)
+    DUCKDB("15DefaultAllocateEPNS_20PrivateAllocatorDataEm");
+EXPORTED void default_free(void* data, uint8_t* block, size_t size)
     DUCKDB("11DefaultFreeEPNS_20PrivateAllocatorDataEPhm");
-void* default_reallocate(void* data, uint8_t* block, size_t old_size, size_t size)
+EXPORTED void* default_reallocate(void* data, uint8_t* block, size_t old_size, size_t size)
     DUCKDB("17DefaultReallocateEPNS_20PrivateAllocatorDataEPhmm");
 void* default_allocate(void* data, size_t size) {
   (void)data;
