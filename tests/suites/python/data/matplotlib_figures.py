@@ -6,7 +6,7 @@ matplotlib.use("Agg")
 import matplotlib.pyplot as plt
 import numpy as np
 
-USES = ["matplotlib", "numpy"]
+USES = ["matplotlib", "numpy", "copy"]
 
 
 def values(count):

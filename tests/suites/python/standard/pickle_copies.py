@@ -2,7 +2,6 @@
 """pickle and copy: records, their bytes, and copies of them."""
 import copy
 import pickle
-import sys
 
 USES = ["copy"]
 
@@ -33,4 +32,5 @@ first = records(30_000)
 data = packed(first)
 second = unpacked(data)
 third = copied(first)
-print({"packed": sys.getsizeof(data), "unpacked": None, "copied": None})
+# What is packed gets the dicts of its attributes then, which CPython makes when they are asked for.
+print({"packed": None, "unpacked": None, "copied": None})
