@@ -114,10 +114,10 @@ void measure_parts(uint64_t rounds) {
   measure("intern", rounds, kLive,
           [&](uint64_t i) { g_sink += stacks.intern(stack(i), kDepth, platform::Walk::kRoot, &is_new); });
   measure("totals, allocated", rounds, kLive, [&](uint64_t i) {
-    stacks.add_allocated(static_cast<uint32_t>(i * 7919 % kStacks), size(i), {0.5, 2.0, 1024.0});
+    stacks.add_allocated(static_cast<uint32_t>(i * 7919 % kStacks), size(i), {0.5, 2.0, 1024.0, 1.0});
   });
   measure("totals, freed", rounds, kLive, [&](uint64_t i) {
-    stacks.add_freed(static_cast<uint32_t>(i * 7919 % kStacks), size(i), {0.5, 2.0, 1024.0}, 1000 + i);
+    stacks.add_freed(static_cast<uint32_t>(i * 7919 % kStacks), size(i), {0.5, 2.0, 1024.0, 1.0}, 1000 + i);
   });
   for (uint64_t i = 0; i < kLive; ++i) {
     live.insert({block_address(i), 64, kRateBytes, 1, 0, 1});

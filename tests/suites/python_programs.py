@@ -45,12 +45,13 @@ class Program:
         self.path = path
         known = {}
         for node in ast.parse(path.read_text()).body:
-            if isinstance(node, ast.Assign) and getattr(node.targets[0], "id", "") in ("USES", "BUILD", "MERGED", "MAPPED", "FROM_THREADS"):
+            if isinstance(node, ast.Assign) and getattr(node.targets[0], "id", "") in ("USES", "BUILD", "MERGED", "MAPPED", "RESERVED", "FROM_THREADS"):
                 known[node.targets[0].id] = ast.literal_eval(node.value)
         self.uses = known["USES"]
         self.build = known.get("BUILD")
         self.is_merged = known.get("MERGED", False)  # several processes: their profiles are one
         self.mapped = known.get("MAPPED", [])  # functions that map what they keep
+        self.reserved = known.get("RESERVED", [])  # functions that map much more than they use
         self.from_threads = known.get("FROM_THREADS", [])  # functions that other threads, without Python, allocate for
 
 
@@ -114,8 +115,8 @@ class Environment:
 
     def modules_of(self, packages):
         """File names of the extension modules and libraries that these packages bring."""
-        return {file.name for package in packages for place in (package, f"_{package}_runtime_32", f"{package}.libs")
-                for file in (self.packages / place).rglob("*.so*")}
+        return {file.name for package in packages for pattern in ("{0}/**/*.so*", "_{0}_runtime_32/**/*.so*", "{0}.libs/*.so*", "_{0}.*.so")
+                for file in self.packages.glob(pattern.format(package))}
 
     def package_of(self, path):
         """Of a file of Python; None: of no package."""
@@ -249,7 +250,10 @@ class Judged:
         run = subprocess.run(command, capture_output=True, timeout=LIMIT_S, check=False)
         report = json.loads(run.stdout) if run.returncode == 0 else {"rows": []}  # nothing was mapped
         function, file, _ = largest["lines"][0]
-        for row in report["rows"][:ROWS]:
+        if function in self.program.reserved:
+            return
+        # Where an allocator of the library mapped it, its blocks are ours.
+        for row in report["rows"][:ROWS] + self.first("default"):
             if pathlib.Path(row["file"]).name == pathlib.Path(file).name and row["name"].rpartition(".")[2] == function.rpartition(".")[2]:
                 self.cells[which] += "; of mappings the same"
                 return

@@ -3,6 +3,7 @@
 import duckdb
 
 USES = ["duckdb"]
+FROM_THREADS = ["table"]
 
 
 def table(rows):

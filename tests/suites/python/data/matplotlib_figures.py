@@ -7,6 +7,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 USES = ["matplotlib", "numpy", "copy"]
+RESERVED = ["inv"]  # OpenBLAS, for its threads
 
 
 def values(count):
