@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "profile/symbolize/pe/pe_object.h"
+
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "tests/profile/symbolize/fixture.h"
+#include "tests/profile/symbolize/pdb/pdb_bytes.h"
+#include "tests/profile/symbolize/pe/pe_image.h"
+
+namespace memprof::profile {
+namespace {
+
+using fixture::Image;
+
+TEST(PeObject, AddressesOfAProfileAreThoseOfTheImage) {
+  Image image;
+  image.functions({{0x1000, 0x1010, 0x1900}, {0x1010, 0x1020, 0x1900}});
+  image.symbol("first", 0x1000);
+  const PeObject opened(image.file());
+  const PeObject* file = &opened;
+  EXPECT_EQ(file->vaddr_of_offset(0x1008), 0x1008u);
+  EXPECT_EQ(file->vaddr_of_offset(uint64_t{1} << 32), std::nullopt);
+  std::vector<std::string> warnings;
+  const std::vector<CodeNames> names = file->names_of({0x1012, 0x1008}, {}, &warnings);
+  ASSERT_EQ(names.size(), 2u);
+  EXPECT_TRUE(names[0].names.empty());
+  ASSERT_EQ(names[1].names.size(), 1u);
+  EXPECT_EQ(names[1].names[0].name, "first");
+  EXPECT_TRUE(names[1].names[0].is_symbol);
+  EXPECT_FALSE(names[1].has_lines);
+  EXPECT_TRUE(warnings.empty());
+}
+
+// Its mappings would be of the file, as Linux has them, and its names wrong.
+TEST(PeObject, AProfileWithoutItsBuildIdIsNotOfWindows) {
+  for (const char* build_id : {"", "4433221100500000"}) {
+    OpenedFile file;
+    file.image = std::make_unique<FileImage>(Image().bytes());
+    std::string why;
+    const auto opened = kPeFormat.open(std::move(file), build_id, &why);
+    EXPECT_EQ(opened != nullptr, *build_id != '\0');
+    EXPECT_EQ(why,
+              *build_id != '\0' ? "" : "a file of a Windows program, of which the profile has no build id");
+  }
+}
+
+TEST(PeObject, OtherFilesAreNone) {
+  std::string why;
+  EXPECT_EQ(kPeFormat.open({}, "", &why), nullptr);
+  EXPECT_EQ(why, "not a file of a Windows program for x86-64");
+  EXPECT_FALSE(kPeFormat.is_one("ZM"));
+  EXPECT_FALSE(kPeFormat.is_one("M"));
+}
+
+// An image with its PDB beside it.  Code of the PDB's module is at 0x1010, and a public symbol of none at 0x1100.
+class WithPdb {
+ public:
+  WithPdb() {
+    Image image;
+    image.pdb("C:\\build\\X.pdb");
+    image.functions({{0x1010, 0x1050, 0x1900}, {0x1100, 0x1110, 0x1900}, {0x1200, 0x1210, 0x1900}});
+    image.symbol("symbol", 0x1200);
+    const std::vector<char> bytes = image.bytes();
+    fixture::write_file(folder_ / "x.exe", std::string(bytes.begin(), bytes.end()));
+    fixture::write_file(folder_ / "x.pdb", fixture::small_pdb().bytes());
+  }
+  std::vector<std::string> names(uint64_t address, const NameSources& sources) {
+    OpenedFile file;
+    std::string why;
+    EXPECT_TRUE(open_file(folder_ / "x.exe", &file, &why)) << why;
+    const PeObject object(PeFile::of_file(std::move(file)));
+    std::vector<std::string> warnings;
+    std::vector<std::string> all;
+    for (const CodeName& name : object.names_of({address}, sources, &warnings)[0].names) {
+      all.push_back(name.name + " " + name.file + ":" + std::to_string(name.line));
+    }
+    EXPECT_TRUE(warnings.empty());
+    return all;
+  }
+
+ private:
+  fixture::Folder folder_;
+};
+
+TEST(PeObject, NamesAreThoseOfThePdb) {
+  WithPdb files;
+  using Names = std::vector<std::string>;
+  EXPECT_EQ(files.names(0x1012, {}), Names{"space::outer C:\\src\\outer.cpp:100"});
+  EXPECT_EQ(files.names(0x1019, {}),
+            (Names{"space::Class::inner C:\\src\\inner.h:21", "space::outer C:\\src\\outer.cpp:101"}));
+  EXPECT_EQ(files.names(0x1105, {}), Names{"?only_public@@YAXXZ :0"});
+  EXPECT_EQ(files.names(0x1205, {}), Names{"symbol :0"});
+  EXPECT_EQ(files.names(0x1300, {}), Names{});
+}
+
+TEST(PeObject, WhatIsNotWantedIsNotGiven) {
+  WithPdb files;
+  using Names = std::vector<std::string>;
+  NameSources sources;
+  sources.use_debug_info = false;
+  EXPECT_EQ(files.names(0x1019, sources), Names{"space::outer :0"});
+  sources.use_debug_files = false;
+  EXPECT_EQ(files.names(0x1019, sources), Names{});
+  EXPECT_EQ(files.names(0x1205, sources), Names{"symbol :0"});
+}
+
+}  // namespace
+}  // namespace memprof::profile
