@@ -3,11 +3,16 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdio>
+#include <cstdlib>
 #include <memory>
+#include <sstream>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "tests/profile/symbolize/fixture.h"
+#include "tests/profile/symbolize/llvm_symbolizer.h"
 #include "tests/profile/symbolize/pdb/pdb_bytes.h"
 #include "tests/profile/symbolize/pe/pe_image.h"
 
@@ -106,6 +111,56 @@ TEST(PeObject, WhatIsNotWantedIsNotGiven) {
   sources.use_debug_files = false;
   EXPECT_EQ(files.names(0x1019, sources), Names{});
   EXPECT_EQ(files.names(0x1205, sources), Names{"symbol :0"});
+}
+
+// All over the code of real images: those of lld, and of MEMPROF_PE_FILES (paths, with ":" between), which are to have their
+// PDBs beside them.
+TEST(PeObject, NamesOfRealImagesAreThoseOfLlvm) {
+  constexpr size_t kPlaces = 5000;
+  std::vector<std::string> paths = {fixture::path("debug/windows.exe")};
+  const char* others = std::getenv("MEMPROF_PE_FILES");
+  std::istringstream list(others != nullptr ? others : "");
+  for (std::string path; std::getline(list, path, ':');) paths.push_back(path);
+  for (const std::string& path : paths) {
+    OpenedFile opened;
+    std::string why;
+    ASSERT_TRUE(open_file(path, &opened, &why)) << path << ": " << why;
+    auto pe = PeFile::of_file(std::move(opened));
+    ASSERT_NE(pe, nullptr);
+    std::vector<uint64_t> addresses;
+    for (const PeFile::Section& section : pe->sections()) {
+      for (size_t i = 0; section.is_code && i < kPlaces; ++i) {
+        addresses.push_back(section.address + uint64_t{section.memory_size} * i / kPlaces);
+      }
+    }
+    std::vector<std::string> warnings;
+    const std::vector<CodeNames> found = PeObject(std::move(pe)).names_of(addresses, {}, &warnings);
+    const std::vector<fixture::Frames> expected = fixture::ask_llvm(path, addresses, MEMPROF_LLVM_SYMBOLIZER);
+    ASSERT_EQ(found.size(), expected.size());
+    size_t same = 0;
+    size_t known = 0;
+    size_t inlined = 0;
+    for (size_t i = 0; i < found.size(); ++i) {
+      // LLVM has the nearest public symbol below where no function is.
+      if (!found[i].has_lines && expected[i].size() <= 1 && (expected[i].empty() || expected[i][0].line == 0)) continue;
+      fixture::Frames frames;
+      for (const CodeName& name : found[i].names) {
+        frames.push_back({name.name, name.file.empty() ? "??" : fixture::base_name(name.file), static_cast<long>(name.line)});
+      }
+      ++known;
+      inlined += frames.size() > 1;
+      same += frames == expected[i];
+      if (frames != expected[i] && known - same <= 5) {
+        ADD_FAILURE() << path << " at 0x" << std::hex << addresses[i] << ":\n"
+                      << ::testing::PrintToString(frames) << "\n"
+                      << ::testing::PrintToString(expected[i]);
+      }
+    }
+    std::printf("%s: %zu places with lines, %zu of them in inlined calls, %zu the same\n", path.c_str(), known, inlined, same);
+    EXPECT_GT(known, 500u);
+    EXPECT_GT(inlined, 100u);
+    EXPECT_EQ(warnings, std::vector<std::string>());
+  }
 }
 
 }  // namespace
