@@ -30,8 +30,8 @@ inline std::vector<Frames> ask_llvm(const std::string& program, const std::vecto
   }
   write_file(folder / "addresses", text);
   std::vector<Frames> all;
-  std::FILE* pipe = popen((tool + " --relative-address --functions=short --inlines --obj='" + program + "' < " +
-                           (folder / "addresses"))
+  std::FILE* pipe = popen((tool + " --relative-address --functions=short --inlines --obj='" + program +
+                           "' < " + (folder / "addresses"))
                               .c_str(),
                           "r");
   Frames frames;

@@ -8,9 +8,9 @@
 namespace memprof::profile {
 namespace {
 
-enum Kind : uint32_t { kLines = 0xf2, kFiles = 0xf4, kInlinees = 0xf6 };
+enum Subsection : uint32_t { kLines = 0xf2, kFiles = 0xf4, kInlinees = 0xf6 };
 
-constexpr size_t kHeaderBytes = 8;
+constexpr size_t kSubsectionHeaderBytes = 8;
 constexpr size_t kLinesHeaderBytes = 12;
 constexpr size_t kBlockHeaderBytes = 12;
 constexpr size_t kLineBytes = 8;
@@ -18,13 +18,13 @@ constexpr size_t kLineBytes = 8;
 constexpr uint32_t kHiddenLine = 0xfeefee;
 constexpr uint32_t kNeverStepInto = 0xf00f00;
 
-struct Span {  // of places
+struct PlaceSpan {  // of places
   size_t first;
   size_t last;
 };
 
 // The lines of one file in a subsection, for the places of it.
-void read_block(std::string_view entries, uint32_t begin, uint32_t file, const Span& span,
+void read_block(std::string_view entries, uint32_t begin, uint32_t file, const PlaceSpan& span,
                 const std::vector<CodePlace>& places, const std::vector<bool>& is_known,
                 std::vector<uint32_t>* offsets, std::vector<PdbLine>* lines) {
   size_t i = span.first;
@@ -46,9 +46,9 @@ void read_block(std::string_view entries, uint32_t begin, uint32_t file, const S
 }  // namespace
 
 ModuleLines::ModuleLines(std::string_view subsections) {
-  for (uint64_t at = 0; at + kHeaderBytes <= subsections.size();) {
+  for (uint64_t at = 0; at + kSubsectionHeaderBytes <= subsections.size();) {
     const uint32_t size = u32(subsections, at + 4);
-    const std::string_view data = part(subsections, at + kHeaderBytes, size);
+    const std::string_view data = part(subsections, at + kSubsectionHeaderBytes, size);
     switch (u32(subsections, at)) {
       case kLines:
         lines_.push_back(data);
@@ -62,7 +62,7 @@ ModuleLines::ModuleLines(std::string_view subsections) {
       default:
         break;
     }
-    at += kHeaderBytes + ((uint64_t{size} + 3) & ~uint64_t{3});
+    at += kSubsectionHeaderBytes + ((uint64_t{size} + 3) & ~uint64_t{3});
   }
 }
 
@@ -78,7 +78,8 @@ std::vector<PdbLine> ModuleLines::lines_of(const std::vector<CodePlace>& places)
     auto last = first;
     while (last != places.end() && last->section == begin.section && last->offset - begin.offset < size)
       ++last;
-    const Span span{static_cast<size_t>(first - places.begin()), static_cast<size_t>(last - places.begin())};
+    const PlaceSpan span{static_cast<size_t>(first - places.begin()),
+                         static_cast<size_t>(last - places.begin())};
     if (span.first == span.last) continue;
     for (uint64_t at = kLinesHeaderBytes; at + kBlockHeaderBytes <= data.size();) {
       const uint64_t count = u32(data, at + 4);

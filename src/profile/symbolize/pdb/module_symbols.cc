@@ -10,14 +10,14 @@
 namespace memprof::profile {
 namespace {
 
-enum Kind : uint16_t {
+enum SymbolKind : uint16_t {
   kThunk = 0x1102,
   kLocalProcedure = 0x110f,
   kGlobalProcedure = 0x1110,
   kSeparatedCode = 0x1132,
   kLocalProcedureId = 0x1146,
   kGlobalProcedureId = 0x1147,
-  kInlineSite = 0x114d,
+  kInlineSite1 = 0x114d,
   kLocalProcedureDpc = 0x1155,
   kLocalProcedureDpcId = 0x1156,
   kInlineSite2 = 0x115d,
@@ -68,9 +68,9 @@ bool code_of(const Record& record, Code* code) {
   }
 }
 
-class Reader {
+class ScopeReader {
  public:
-  Reader(std::string_view records, const std::vector<CodePlace>& places)
+  ScopeReader(std::string_view records, const std::vector<CodePlace>& places)
       : records_(records),
         places_(places),
         scopes_(places.size()),
@@ -134,7 +134,7 @@ class Reader {
     Record record;
     for (uint32_t at = begin; at < end && record_at(records_, at, &record); at = record.next) {
       while (!open.empty() && at >= open.back().end) open.pop_back();
-      if (record.kind != kInlineSite && record.kind != kInlineSite2) continue;
+      if (record.kind != kInlineSite1 && record.kind != kInlineSite2) continue;
       const uint32_t outer_end = open.empty() ? end : open.back().end;
       const uint32_t parent = open.empty() ? 0 : open.back().record;
       const size_t depth = open.size();
@@ -145,7 +145,7 @@ class Reader {
 
   void add_site(const Record& record, uint32_t function, const Span& span, size_t depth, uint32_t parent,
                 uint32_t at) {
-    const size_t program_at = record.kind == kInlineSite ? 12 : 16;
+    const size_t program_at = record.kind == kInlineSite1 ? 12 : 16;
     if (record.data.size() < program_at) return;
     size_t i = span.first;
     for (const InlineRange& range : inline_ranges(record.data.substr(program_at))) {  // they ascend
@@ -195,7 +195,7 @@ class Reader {
 }  // namespace
 
 std::vector<CodeScope> scopes_of(std::string_view records, const std::vector<CodePlace>& places) {
-  return Reader(records, places).read();
+  return ScopeReader(records, places).read();
 }
 
 }  // namespace memprof::profile

@@ -13,10 +13,10 @@ using std::string_view_literals::operator""sv;
 constexpr std::string_view kMagic =
     "Microsoft C/C++ MSF 7.00\r\n\x1a"
     "DS\0\0\0"sv;
-constexpr size_t kHeaderBytes = 56;
+constexpr size_t kFirstBlockBytes = 56;
 constexpr uint32_t kMinBlockBytes = 512;
 constexpr uint32_t kMaxBlockBytes = 65536;
-constexpr uint32_t kNoStream = 0xffffffff;  // as a size: it was deleted
+constexpr uint32_t kDeletedStream = 0xffffffff;  // as a size: it was deleted
 
 std::string refusal_of(std::string_view bytes) {
   if (bytes.substr(0, 4) == "BSJB") return "a portable PDB, which .NET has, and not one of native code";
@@ -28,7 +28,7 @@ std::string refusal_of(std::string_view bytes) {
 }  // namespace
 
 std::unique_ptr<MsfFile> MsfFile::of_bytes(std::string_view bytes, std::string* why) {
-  if (bytes.size() < kHeaderBytes || bytes.substr(0, kMagic.size()) != kMagic) {
+  if (bytes.size() < kFirstBlockBytes || bytes.substr(0, kMagic.size()) != kMagic) {
     *why = refusal_of(bytes);
     return nullptr;
   }
@@ -53,7 +53,7 @@ bool MsfFile::read_directory() {
   uint64_t total = 0;
   for (uint64_t i = 0; i < count; ++i) {
     const uint32_t stream_bytes = u32(directory_, 4 + i * 4);
-    streams_.push_back({stream_bytes == kNoStream ? 0 : stream_bytes, blocks_at});
+    streams_.push_back({stream_bytes == kDeletedStream ? 0 : stream_bytes, blocks_at});
     total += streams_.back().size;
     blocks_at += blocks_of(streams_.back().size) * 4;
     if (blocks_at > directory_.size() || total > bytes_.size()) return false;

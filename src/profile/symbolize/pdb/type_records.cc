@@ -10,11 +10,11 @@ namespace {
 
 constexpr uint32_t kTypeStream = 2;
 constexpr uint32_t kIdStream = 4;
-constexpr uint32_t kHeaderBytes = 56;
+constexpr uint32_t kTypesHeaderBytes = 56;
 constexpr uint32_t kMaxWalk = 4096;   // records from the beginning of a chunk; one of 8 KiB has 2,048
 constexpr uint32_t kOwnChunk = 1024;  // records, of an index that was made here
 
-enum Kind : uint16_t {
+enum Leaf : uint16_t {
   kClass = 0x1504,
   kStruct = 0x1505,
   kUnion = 0x1506,
@@ -47,7 +47,7 @@ size_t number_bytes(std::string_view data, size_t at) {
 
 TypeRecords::TypeRecords(const MsfFile& file, uint32_t stream) : stream_(file.stream(stream)) {
   std::string buffer;
-  const std::string_view header = stream_.bytes(0, kHeaderBytes, &buffer);
+  const std::string_view header = stream_.bytes(0, kTypesHeaderBytes, &buffer);
   records_at_ = u32(header, 4);
   begin_ = u32(header, 8);
   end_ = std::max(begin_, u32(header, 12));

@@ -77,7 +77,8 @@ TEST(LinePrograms, WhatIsNotKnownEndsIt) {
   EXPECT_EQ(ranges_of(range + Bytes().u8(14).u8(1).bytes() + range), "[1,2)+0 ");
   EXPECT_EQ(ranges_of(range + Bytes().u8(0xff).u8(1).bytes() + range), "[1,2)+0 ");
   // The code of another part of the function.
-  EXPECT_EQ(ranges_of(range + Bytes().u8(2).u8(0).bytes() + range + Bytes().u8(2).u8(1).bytes() + range), "[1,2)+0 [3,4)+0 ");
+  EXPECT_EQ(ranges_of(range + Bytes().u8(2).u8(0).bytes() + range + Bytes().u8(2).u8(1).bytes() + range),
+            "[1,2)+0 [3,4)+0 ");
   // Cut in a number; and a range that nothing ends.
   EXPECT_EQ(ranges_of(range + Bytes().u8(4).u8(0x80).bytes()), "[1,2)+0 ");
   EXPECT_EQ(ranges_of(range + Bytes().u8(12).u8(1).bytes()), "[1,2)+0 ");

@@ -142,10 +142,12 @@ TEST(PeObject, NamesOfRealImagesAreThoseOfLlvm) {
     size_t inlined = 0;
     for (size_t i = 0; i < found.size(); ++i) {
       // LLVM has the nearest public symbol below where no function is.
-      if (!found[i].has_lines && expected[i].size() <= 1 && (expected[i].empty() || expected[i][0].line == 0)) continue;
+      if (!found[i].has_lines && expected[i].size() <= 1 && (expected[i].empty() || expected[i][0].line == 0))
+        continue;
       fixture::Frames frames;
       for (const CodeName& name : found[i].names) {
-        frames.push_back({name.name, name.file.empty() ? "??" : fixture::base_name(name.file), static_cast<long>(name.line)});
+        frames.push_back({name.name, name.file.empty() ? "??" : fixture::base_name(name.file),
+                          static_cast<long>(name.line)});
       }
       ++known;
       inlined += frames.size() > 1;
@@ -156,7 +158,8 @@ TEST(PeObject, NamesOfRealImagesAreThoseOfLlvm) {
                       << ::testing::PrintToString(expected[i]);
       }
     }
-    std::printf("%s: %zu places with lines, %zu of them in inlined calls, %zu the same\n", path.c_str(), known, inlined, same);
+    std::printf("%s: %zu places with lines, %zu of them in inlined calls, %zu the same\n", path.c_str(),
+                known, inlined, same);
     EXPECT_GT(known, 500u);
     EXPECT_GT(inlined, 100u);
     EXPECT_EQ(warnings, std::vector<std::string>());
