@@ -216,7 +216,7 @@ class Names(Case):
             self.skipTest("clang-19 and lld-19 are not installed; ./dev windows installs them")
         source = FOLDER / "places.c"
         self.write_source(source)
-        program = self.build(wine.CLANG, source, ["-gcodeview", "-Wl,--pdb="])
+        program = self.build(wine.CLANG, source, ["-g", "-gcodeview", "-Wl,--pdb="])
         _, _, _, profile = self.record([program], status=0)
         self.assertEqual(self.check_places(source, profile), "")
         # The PDB of another build is not used, and that is said.
@@ -224,7 +224,7 @@ class Names(Case):
         other = FOLDER / "other.c"
         other.write_text(source.read_text() + "int g_more;\n")
         pdb.rename(FOLDER / "right.pdb")
-        subprocess.run([*wine.CLANG, "-O2", "-gcodeview", f"-Wl,--pdb={pdb}", other, "-o", FOLDER / "other.exe"], check=True)
+        subprocess.run([*wine.CLANG, "-O2", "-g", "-gcodeview", f"-Wl,--pdb={pdb}", other, "-o", FOLDER / "other.exe"], check=True)
         rows, said = self.rows(profile)
         self.assertEqual({row["line"] for row in rows}, set())
         self.assertRegex(said, rf"memprof: warning: {re.escape(str(pdb))}: belongs to another build of \S+ \(GUID and age \w+, not \w+\); no lines")

@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "tests/profile/symbolize/addr2line.h"
@@ -36,23 +37,24 @@ inline std::vector<Frames> ask_llvm(const std::string& program, const std::vecto
                           "r");
   Frames frames;
   NamedFrame frame;
+  enum { kFirstName, kPlace, kNextName } next = kFirstName;
   while (pipe != nullptr && std::fgets(line, sizeof(line), pipe) != nullptr) {
     std::string word = line;
     word.pop_back();
-    if (word.empty()) {  // behind each address
-      all.push_back(std::exchange(frames, {}));
-      frame = {};
-    } else if (frame.name.empty()) {
-      frame.name = word;
-    } else {
-      // file:line:column
+    if (next == kPlace) {  // file:line:column
       word.resize(word.rfind(':'));
       const size_t colon = word.rfind(':');
       frame.file = base_name(word.substr(0, colon));
       frame.line = std::atol(word.c_str() + colon + 1);
       if (frame.line == 0xfeefee || frame.line == 0xf00f00) frame.line = 0;
-      if (frame.name != "??") frames.push_back(frame);
-      frame = {};
+      if (!frame.name.empty() && frame.name != "??") frames.push_back(frame);
+      next = kNextName;
+    } else if (next == kNextName && word.empty()) {  // behind each address
+      all.push_back(std::exchange(frames, {}));
+      next = kFirstName;
+    } else {
+      frame.name = word;
+      next = kPlace;
     }
   }
   if (pipe != nullptr) pclose(pipe);

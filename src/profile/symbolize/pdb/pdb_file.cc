@@ -147,8 +147,9 @@ std::vector<CodeNames> PdbFile::names_of(const std::vector<uint32_t>& addresses,
   }
   std::sort(asked.begin(), asked.end(), [](const Asked& a, const Asked& b) { return a.place < b.place; });
   find_modules(&asked);
-  std::stable_sort(asked.begin(), asked.end(),
-                   [](const Asked& a, const Asked& b) { return a.module < b.module; });
+  std::sort(asked.begin(), asked.end(), [](const Asked& a, const Asked& b) {
+    return a.module != b.module ? a.module < b.module : a.place < b.place;
+  });
   FunctionIds ids(*msf_);
   for (size_t first = 0; first < asked.size() && asked[first].module < modules_.size();) {
     size_t last = first;

@@ -69,8 +69,9 @@ std::vector<std::string> pdb_candidates(const PeFile& image, const std::string& 
   folders.push_back(debug_root);
   const std::string key = symbol_store_key(image.build_id());
   for (const std::string& folder : folders) {
-    add(find_file_below(folder, name + "/" + key + "/" + name));
-    add(find_file_below(folder, name));
+    const std::string stored = find_file_below(folder, name + "/" + key + "/" + name);
+    // In a store the name is that of a folder.
+    add(!stored.empty() ? stored : find_file_below(folder, name));
   }
   return found;
 }

@@ -31,7 +31,8 @@ std::unique_ptr<PdbFile> open(const std::string& bytes) {
 // "name file:line", innermost first.
 std::vector<std::string> names(const PdbFile& pdb, uint32_t address, bool use_lines = true) {
   std::vector<std::string> all;
-  for (const CodeName& name : pdb.names_of({address}, use_lines)[0].names) {
+  const std::vector<CodeNames> found = pdb.names_of({address}, use_lines);
+  for (const CodeName& name : found[0].names) {
     all.push_back(name.name + " " + name.file + ":" + std::to_string(name.line));
   }
   return all;

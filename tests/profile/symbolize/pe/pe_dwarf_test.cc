@@ -41,12 +41,13 @@ void write(const std::string& path, const std::vector<char>& bytes) {
   fixture::write_file(path, std::string(bytes.begin(), bytes.end()));
 }
 
-std::string text_of(const std::vector<CodeNames>& all) {
+// gcc gives static functions no linkage names: what their symbols are called is not in the debug info.
+std::string text_of(const CodeNames& names, const CodeNames& other) {
   std::string text;
-  for (const CodeNames& one : all) {
-    for (const CodeName& name : one.names)
-      text += name.name + " " + name.file + ":" + std::to_string(name.line) + "; ";
-    text += '\n';
+  for (size_t i = 0; i < names.names.size(); ++i) {
+    const CodeName& name = names.names[i];
+    const bool is_alike = i < other.names.size() && other.names[i].is_symbol == name.is_symbol;
+    text += (is_alike ? name.name : "") + " " + name.file + ":" + std::to_string(name.line) + "; ";
   }
   return text;
 }
@@ -72,17 +73,17 @@ TEST_F(PeDwarf, NamesLinesAndInlinedCallsAreThoseOfTheSameDebugInfo) {
   const auto file = fixture::pe_of_bytes(image_with_dwarf(*program_));
   const std::vector<CodeNames> found = dwarf_names_of(*file, addresses_, {}, &warnings_);
   ASSERT_EQ(found.size(), expected_.size());
-  size_t same = 0;
+  size_t described = 0;
   size_t inlined = 0;
   for (size_t i = 0; i < found.size(); ++i) {
+    EXPECT_EQ(found[i].has_lines, expected_[i].has_lines) << addresses_[i];
     if (!expected_[i].has_lines) continue;
+    ++described;
     inlined += found[i].names.size() > 1;
-    same += text_of({found[i]}) == text_of({expected_[i]});
-    // C's names are symbols there.
-    EXPECT_EQ(found[i].has_lines, true);
+    EXPECT_EQ(text_of(found[i], expected_[i]), text_of(expected_[i], found[i])) << addresses_[i];
   }
-  EXPECT_GT(same, 300u);
-  EXPECT_GT(inlined, 10u);
+  EXPECT_GT(described, 300u);
+  EXPECT_GT(inlined, 100u);
   EXPECT_TRUE(warnings_.empty());
 }
 
