@@ -22,9 +22,9 @@ constexpr uint32_t kNoModule = UINT32_MAX;
 
 }  // namespace
 
-std::unique_ptr<PdbFile> PdbFile::of_file(OpenedFile opened, std::string* why) {
-  std::unique_ptr<PdbFile> file(new PdbFile(std::move(opened)));
-  return file->read(why) ? std::move(file) : nullptr;
+std::unique_ptr<PdbFile> PdbFile::of_file(OpenedFile file, std::string* why) {
+  std::unique_ptr<PdbFile> pdb(new PdbFile(std::move(file)));
+  return pdb->read(why) ? std::move(pdb) : nullptr;
 }
 
 PdbFile::~PdbFile() = default;

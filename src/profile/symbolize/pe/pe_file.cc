@@ -31,9 +31,9 @@ uint16_t u16_at(const char* bytes) {
 
 }  // namespace
 
-std::unique_ptr<PeFile> PeFile::of_file(OpenedFile opened) {
-  std::unique_ptr<PeFile> file(new PeFile(std::move(opened)));
-  return file->read() ? std::move(file) : nullptr;
+std::unique_ptr<PeFile> PeFile::of_file(OpenedFile file) {
+  std::unique_ptr<PeFile> pe(new PeFile(std::move(file)));
+  return pe->read() ? std::move(pe) : nullptr;
 }
 
 bool PeFile::read() {
