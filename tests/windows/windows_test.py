@@ -167,6 +167,92 @@ class Windows(Case):
         self.assertEqual(set(re.findall(r"DLL Name: (\S+)", said)), {"KERNEL32.dll", "ntdll.dll"})
 
 
+class Names(Case):
+    """Functions, files and lines against a program that allocates as many bytes as its line, each place once."""
+
+    PLACES = 5000
+
+    def write_source(self, path):
+        """Functions of two places each: in the function, and in one that is inlined into it."""
+        lines = ["#include <stdlib.h>", "#define STAY __asm__ volatile(\"\" ::: \"memory\")", "void* g_kept;"]
+        for number in range(self.PLACES // 2):
+            lines += [f"static inline __attribute__((always_inline)) void inner_{number}(void) {{",
+                      "  g_kept = malloc(__LINE__); STAY;", "}",
+                      f"__attribute__((noinline)) void outer_{number}(void) {{", f"  inner_{number}();",
+                      "  g_kept = malloc(__LINE__); STAY;", "}"]
+        lines += ["int main(void) {", *(f"  outer_{number}();" for number in range(self.PLACES // 2)), "  return 0;", "}"]
+        path.write_text("\n".join(lines) + "\n")
+
+    def rows(self, profile):
+        """Those of the program's places, and what is said besides."""
+        done = subprocess.run([COMMAND, "report", "--json", "--by", "line", "-n", "1000000", "--all-frames", "--metric", "alloc_space", profile],
+                              env={**os.environ, "WINEPREFIX": str(WINE.prefix)}, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, check=True)
+        rows = json.loads(done.stdout)["rows"]
+        return [row for row in rows if re.fullmatch(r"(inner|outer)_\d+", row["name"])], done.stderr
+
+    def check_places(self, source, profile):
+        """Each place has its function, its file and its line: the bytes that were allocated there say which it is."""
+        function, wanted = "", {}
+        for number, line in enumerate(source.read_text().splitlines(), 1):
+            if "(void) {" in line:
+                function = re.search(r"(\w+)\(void\) {", line)[1]
+            elif "malloc(__LINE__)" in line:
+                wanted[number] = (function, str(source), number)
+            elif line.startswith("  inner_"):  # what is allocated in the inlined call
+                wanted[number] = (function, str(source), number - 3)
+        rows, said = self.rows(profile)
+        found = {row["line"]: (row["name"], row["file"], row["cumulative"]["alloc_space"]["value"]) for row in rows}
+        self.assertEqual(found, wanted)
+        self.assertEqual(len(found), self.PLACES // 2 * 3)
+        return said
+
+    def build(self, compiler, source, options):
+        program = FOLDER / f"{self.id().rsplit('.', 1)[1]}.exe"
+        subprocess.run([*compiler, "-O2", *options, source, "-o", program], check=True)
+        return program
+
+    def test_pdbs(self):
+        if shutil.which("clang-19") is None or shutil.which("ld.lld-19") is None:
+            self.skipTest("clang-19 and lld-19 are not installed; ./dev windows installs them")
+        source = FOLDER / "places.c"
+        self.write_source(source)
+        program = self.build(wine.CLANG, source, ["-g", "-gcodeview", "-Wl,--pdb="])
+        _, _, _, profile = self.record([program], status=0)
+        self.assertEqual(self.check_places(source, profile), "")
+        # The PDB of another build is not used, and that is said.
+        pdb = program.with_suffix(".pdb")
+        other = FOLDER / "other.c"
+        other.write_text(source.read_text() + "int g_more;\n")
+        pdb.rename(FOLDER / "right.pdb")
+        subprocess.run([*wine.CLANG, "-O2", "-g", "-gcodeview", f"-Wl,--pdb={pdb}", other, "-o", FOLDER / "other.exe"], check=True)
+        rows, said = self.rows(profile)
+        self.assertEqual({row["line"] for row in rows}, set())
+        self.assertRegex(said, rf"memprof: warning: {re.escape(str(pdb))}: belongs to another build of \S+ \(GUID and age \w+, not \w+\); no lines")
+        # In a store of symbols it is found.
+        pdb.unlink()
+        store = FOLDER / "store"
+        store.mkdir()
+        (FOLDER / "right.pdb").rename(store / pdb.name)
+        os.environ["_NT_SYMBOL_PATH"] = f"srv*{store}*https://symbols.example"
+        try:
+            self.assertEqual(self.check_places(source, profile), "")
+        finally:
+            del os.environ["_NT_SYMBOL_PATH"]
+
+    def test_dwarf(self):
+        source = FOLDER / "places.c"
+        self.write_source(source)
+        program = self.build(["x86_64-w64-mingw32-gcc-posix"], source, ["-g"])
+        _, _, _, profile = self.record([program], status=0)
+        self.assertEqual(self.check_places(source, profile), "")
+        # And in a file of its own.
+        subprocess.run(["x86_64-w64-mingw32-objcopy", "--only-keep-debug", program, f"{program}.debug"], check=True)
+        subprocess.run(["x86_64-w64-mingw32-strip", "--strip-all", program], check=True)
+        subprocess.run(["x86_64-w64-mingw32-objcopy", f"--add-gnu-debuglink={program}.debug", program], check=True)
+        _, _, _, profile = self.record([program], status=0)
+        self.assertEqual(self.check_places(source, profile), "")
+
+
 class RealPrograms(Case):
     """Built by MSVC; their truth is wine's own trace of its heap, of the same run."""
 

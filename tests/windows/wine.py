@@ -13,6 +13,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 HERE = pathlib.Path(__file__).resolve().parent
 FOLDER = ROOT / "build/windows"
 COMPILER = "x86_64-w64-mingw32-g++-posix"
+CLANG = ("clang-19", "--target=x86_64-w64-mingw32", "-fuse-ld=lld")  # it writes PDBs
 MAX_SECONDS = 300
 
 

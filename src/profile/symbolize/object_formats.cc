@@ -5,7 +5,7 @@
 
 #include "profile/symbolize/elf/elf_object.h"
 #include "profile/symbolize/macho/macho_file.h"
-#include "profile/symbolize/pe/pe_file.h"
+#include "profile/symbolize/pe/pe_object.h"
 
 namespace memprof::profile {
 namespace {

@@ -61,4 +61,8 @@ std::string find_windows_file(const std::string& path, const std::vector<std::st
   return drive == "z:" ? find_below("/", std::string_view(path).substr(3)).string() : std::string();
 }
 
+std::string find_file_below(const std::string& folder, const std::string& path) {
+  return folder.empty() ? std::string() : find_below(folder, path).string();
+}
+
 }  // namespace memprof::profile

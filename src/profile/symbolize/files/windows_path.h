@@ -19,4 +19,7 @@ std::vector<std::string> wine_drives();
 // say nothing of it.  Empty: it is not here.
 std::string find_windows_file(const std::string& path, const std::vector<std::string>& drives);
 
+// The file with this relative path in a folder, with names as find_windows_file takes them.  Empty: it is not there.
+std::string find_file_below(const std::string& folder, const std::string& path);
+
 }  // namespace memprof::profile

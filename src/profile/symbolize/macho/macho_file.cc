@@ -8,6 +8,7 @@
 
 #include "profile/symbolize/elf/elf_object.h"
 #include "profile/symbolize/elf/elf_writer.h"
+#include "profile/symbolize/files/binary_values.h"
 
 namespace memprof::profile {
 namespace {
@@ -22,47 +23,15 @@ constexpr size_t kSectionBytes = 80;
 constexpr size_t kSymbolBytes = 16;
 enum Command : uint32_t { kSymtab = 0x2, kSegment = 0x19, kUuid = 0x1b, kFunctionStarts = 0x26 };
 
-// Little endian, wherever it lies.
-template <typename T>
-T value_at(std::string_view bytes, uint64_t at) {
-  T value = 0;
-  if (at > bytes.size() || bytes.size() - at < sizeof(T)) return value;
-  for (size_t i = 0; i < sizeof(T); ++i) {
-    const T byte = static_cast<unsigned char>(bytes[at + i]);
-    value = static_cast<T>(value | static_cast<T>(byte << (8 * i)));
-  }
-  return value;
-}
-uint32_t u32(std::string_view bytes, uint64_t at) {
-  return value_at<uint32_t>(bytes, at);
-}
-uint64_t u64(std::string_view bytes, uint64_t at) {
-  return value_at<uint64_t>(bytes, at);
-}
 uint32_t big_u32(std::string_view bytes, uint64_t at) {
   const uint32_t v = u32(bytes, at);
   return v >> 24 | (v >> 8 & 0xff00) | (v << 8 & 0xff0000) | v << 24;
-}
-
-// Empty: it is not there.
-std::string_view part(std::string_view bytes, uint64_t at, uint64_t size) {
-  return at <= bytes.size() && size <= bytes.size() - at ? bytes.substr(at, size) : std::string_view();
 }
 
 // Names of segments and sections fill 16 bytes.
 std::string_view name_at(std::string_view bytes, uint64_t at) {
   const std::string_view name = part(bytes, at, 16);
   return name.substr(0, std::min(name.find('\0'), name.size()));
-}
-
-std::string hex_of(std::string_view bytes) {
-  static const char kDigits[] = "0123456789abcdef";
-  std::string hex;
-  for (const char c : bytes) {
-    hex += kDigits[static_cast<unsigned char>(c) >> 4];
-    hex += kDigits[static_cast<unsigned char>(c) & 15];
-  }
-  return hex;
 }
 
 class Reader {
