@@ -132,7 +132,9 @@ void PdbFile::find_modules(std::vector<Asked>* asked) const {
     for (; one != asked->end() && one->place.section == begin.section &&
            one->place.offset - begin.offset < size;
          ++one) {
-      if (one->module == kNoModule) one->module = u16(parts, at + 16);
+      // Parts of an image do not lie in each other; those of a file that says so take no time.
+      if (one->module != kNoModule) break;
+      one->module = u16(parts, at + 16);
     }
   }
 }
