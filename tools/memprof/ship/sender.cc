@@ -153,11 +153,18 @@ double Sender::send_next(std::unique_lock<std::mutex>& lock) {
     ++state_.counts.refused;
     state_.counts.refused_bytes += look.allocated.bytes;
     complain("ship: dropped a look: " + sent.why);
+  } else if (sent.end == Sent::End::kPartly) {
+    ++state_.counts.partly;
+    state_.counts.partly_bytes += look.allocated.bytes;
+    complain("ship: lost a part of a look: " + sent.why);
   } else {
     ++state_.counts.accepted;
     state_.counts.accepted_bytes += look.allocated.bytes;
     if (!problem_.empty()) say("");
+    if (!sent.why.empty() && sent.why != warning_) complain("ship: " + sent.why);
+    warning_ = sent.why;
   }
+  state_.counts.rejected_profiles += sent.rejected_profiles;
   backoff_.succeeded();
   drop_first(lock);
   return 0;

@@ -70,6 +70,7 @@ class Sender {
   std::deque<Waiting> queue_;
   Backoff backoff_;
   std::string problem_;
+  std::string warning_;  // with the last look that was taken
   bool is_ending_ = false;
   std::chrono::steady_clock::time_point end_;
   RoomyThread thread_;

@@ -120,8 +120,9 @@ void say_end(const Shipper& shipper, Senders& senders, size_t waiting, const std
                        looks.delayed != 0 ? fmt::format("; {} were delayed", looks.delayed) : ""));
   for (const TargetFigures& target : senders.figures()) {
     const ShipCounts& counts = target.counts;
-    complain(fmt::format("{}: accepted {} ({} repeats), refused {}, too old {}, damaged {}; {} wait",
-                         target.name, counts.accepted, counts.repeats, counts.refused, counts.expired,
+    const std::string partly = counts.partly != 0 ? fmt::format(", in part {}", counts.partly) : "";
+    complain(fmt::format("{}: accepted {} ({} repeats){}, refused {}, too old {}, damaged {}; {} wait",
+                         target.name, counts.accepted, counts.repeats, partly, counts.refused, counts.expired,
                          counts.damaged, target.waiting));
   }
   if (waiting != 0)

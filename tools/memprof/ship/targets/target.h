@@ -5,6 +5,7 @@
 // Failure: making one throws Failure for what is wrong with what the user gave.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
@@ -19,11 +20,13 @@ struct Sent {
   enum class End {
     kAccepted,
     kWasThere,  // accepted before
+    kPartly,    // some of it was accepted, nobody knows what; never to be sent again
     kRefused,   // never to be taken
     kLater,     // try again
   };
   End end = End::kLater;
-  std::string why;                     // if it was not accepted
+  std::string why;                     // if it was not accepted; or a warning
+  uint64_t rejected_profiles = 0;      // kPartly, kRefused: as the target counts them
   std::optional<double> wait_seconds;  // as the target asked for
   bool may_be_there = false;           // kLater: the target may have taken it
 };
