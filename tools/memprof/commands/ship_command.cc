@@ -93,7 +93,8 @@ LabelRules label_rules(const Given& given, const ArgumentParser& parser) {
 void check_without_target(const ArgumentParser& parser) {
   if (!parser.is_given("--listen")) {
     throw Failure(
-        "ship: no target given; add --to http://HOST:PORT of a Pyroscope, --to /FOLDER, or --listen PORT for scrapers");
+        "ship: no target given; add --to http://HOST:PORT of a Pyroscope, --to otlp+http://HOST:PORT of a collector, "
+        "--to /FOLDER, or --listen PORT for scrapers");
   }
   for (const char* option : {"--every", "--count", "--spool", "--spool-limit", "--spool-age", "--token-file",
                              "--password-file", "--ca-file"}) {
