@@ -41,7 +41,7 @@ const TargetMetric kTargetMetrics[] = {
   {"expired_alloc_bytes_total", "counter", "Allocated bytes in them.", [](const TargetFigures& t) { return static_cast<double>(t.counts.expired_bytes); }},
   {"damaged_total", "counter", "Looks dropped because their file was damaged.", [](const TargetFigures& t) { return static_cast<double>(t.counts.damaged); }},
   {"waiting", "gauge", "Looks that wait for the target.", [](const TargetFigures& t) { return static_cast<double>(t.waiting); }},
-  {"up", "gauge", "1: the target took the last look.", [](const TargetFigures& t) { return t.is_well ? 1.0 : 0.0; }},
+  {"up", "gauge", "1: the target took the last look.", [](const TargetFigures& t) { return t.problem.empty() ? 1.0 : 0.0; }},
 };
 // clang-format on
 

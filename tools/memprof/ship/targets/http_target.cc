@@ -25,20 +25,21 @@ bool is_http_url(const std::string& text, const std::string& scheme) {
 std::string check_http_target(const std::string& text, const TargetOptions& options,
                               const std::string& scheme) {
   if (const std::string why = why_no_http(); !why.empty())
-    throw Failure("--to: " + text + ": " + why + ", or ship to a folder");
+    throw Failure(options.option + ": " + text + ": " + why + ", or ship to a folder");
   std::string url = text.substr(scheme.size());
   const size_t host = url.find("://") + 3;
   while (url.size() > host && url.back() == '/') url.pop_back();
   if (host >= url.size() || url[host] == ':' || url[host] == '/') {
-    throw Failure("--to: '" + text + "' names no host; give " + scheme + "http://HOST:PORT");
+    throw Failure(options.option + ": '" + text + "' names no host; give " + scheme + "http://HOST:PORT");
   }
   if (url.find('@') != std::string::npos) {
     throw Failure(
-        "--to: the URL has a name or a password in it, which others on this machine see; put them into a "
+        options.option +
+        ": the URL has a name or a password in it, which others on this machine see; put them into a "
         "file and give --password-file");
   }
   if (url.find_first_of("?# \t\"") != std::string::npos) {
-    throw Failure("--to: '" + text + "' has ?, # or blanks in it; give " + scheme +
+    throw Failure(options.option + ": '" + text + "' has ?, # or blanks in it; give " + scheme +
                   "http://HOST:PORT, with a path at most");
   }
   if (!options.token_file.empty()) read_secret("--token-file", options.token_file);

@@ -46,6 +46,7 @@ class ShipTarget {
 
 // How targets behind a network are reached.
 struct TargetOptions {
+  std::string option = "--to";  // that names the targets, for messages
   std::string token_file;     // a bearer token
   std::string password_file;  // NAME:PASSWORD
   std::string ca_file;

@@ -23,7 +23,7 @@ std::unique_ptr<ShipTarget> make_target(const std::string& text, const TargetOpt
     if (kind.is(text)) return kind.make(text, options);
   }
   throw Failure(
-      "--to: '" + text +
+      options.option + ": '" + text +
       "' is no target: give http://HOST:PORT of a Pyroscope, otlp+http://HOST:PORT of an OpenTelemetry collector, or "
       "the path of a folder that begins with / or .");
 }
