@@ -49,7 +49,8 @@ TEST(OtlpAnswer, MayBeJson) {
   answer = read_otlp_answer(R"({"partialSuccess":{"rejectedProfiles":2}})");
   ASSERT_TRUE(answer);
   EXPECT_EQ(answer->rejected_profiles, 2U);
-  for (const char* body : {"{}", R"({"partialSuccess":null})", R"({"partialSuccess":{"rejectedProfiles":-2}})"}) {
+  for (const char* body :
+       {"{}", R"({"partialSuccess":null})", R"({"partialSuccess":{"rejectedProfiles":-2}})"}) {
     answer = read_otlp_answer(body);
     ASSERT_TRUE(answer) << body;
     EXPECT_EQ(answer->rejected_profiles, 0U);

@@ -55,7 +55,10 @@ std::vector<uint64_t> packed(const std::string& bytes) {
 
 struct Request {
   explicit Request(const OtlpRequest& request)
-      : all(request.bytes), resource(all.message(1)), scope(resource.message(2)), dictionary(all.message(2)) {}
+      : all(request.bytes),
+        resource(all.message(1)),
+        scope(resource.message(2)),
+        dictionary(all.message(2)) {}
   std::string string(uint64_t index) const { return dictionary.messages.at(5).at(index); }
   Fields profile(size_t i) const { return scope.message(2, i); }
   std::string type(size_t i) const { return string(profile(i).message(1).number(1)); }
@@ -118,8 +121,9 @@ TEST_F(OtlpWriter, EachTypeIsAProfileWithItsSums) {
       sums[request.type(i)] += values[0];
     }
   }
-  EXPECT_EQ(sums, (std::map<std::string, uint64_t>{
-                      {"alloc_objects", 5}, {"alloc_space", 4446}, {"inuse_objects", 3}, {"inuse_space", 250}}));
+  EXPECT_EQ(sums,
+            (std::map<std::string, uint64_t>{
+                {"alloc_objects", 5}, {"alloc_space", 4446}, {"inuse_objects", 3}, {"inuse_space", 250}}));
   EXPECT_EQ(request.string(request.profile(1).message(1).number(2)), "bytes");
   EXPECT_EQ(request.scope.message(1).bytes(1), "memprof");
   EXPECT_EQ(request.scope.message(1).bytes(2), "1.2");
@@ -153,7 +157,8 @@ TEST_F(OtlpWriter, StacksHaveLocationsMappingsAndInlinedLines) {
 
 TEST_F(OtlpWriter, TablesBeginWithNothingAndHaveOnlyWhatIsUsed) {
   const Request request(write_otlp(profile, options));
-  for (const uint32_t table : {1U, 2U, 3U, 5U, 6U, 7U}) EXPECT_EQ(request.dictionary.bytes(table), "") << table;
+  for (const uint32_t table : {1U, 2U, 3U, 5U, 6U, 7U})
+    EXPECT_EQ(request.dictionary.bytes(table), "") << table;
   EXPECT_EQ(request.dictionary.message(4).bytes(1), std::string(16, '\0'));
   EXPECT_EQ(request.dictionary.message(4).bytes(2), std::string(8, '\0'));
   EXPECT_EQ(request.dictionary.count(1), 2U) << "the mapping that no location has is left out";
@@ -199,9 +204,9 @@ TEST_F(OtlpWriter, NamesMayBeAnyBytes) {
   const Request request(write_otlp(profile, options));
   const auto& strings = request.dictionary.messages.at(5);
   const std::string broken = "\xEF\xBF\xBD";
-  EXPECT_EQ(std::count(strings.begin(), strings.end(),
-                       "a" + broken + "\xc3\xa9" + broken + broken + broken + "z"),
-            1);
+  EXPECT_EQ(
+      std::count(strings.begin(), strings.end(), "a" + broken + "\xc3\xa9" + broken + broken + broken + "z"),
+      1);
 }
 
 TEST_F(OtlpWriter, NothingIsNoRequest) {

@@ -75,7 +75,9 @@ std::optional<ShipOptions> parse(const std::vector<std::string>& arguments, Give
   ArgumentParser parser("ship", help());
   using Shown = OptionText::Shown;
   parser.add_arguments(given->pids);
-  parser.add_repeated_option({"--to", "TARGET", "where to. May be given several times:" + list_of_targets(), Shown::kInBoth}, options.targets);
+  parser.add_repeated_option(
+      {"--to", "TARGET", "where to. May be given several times:" + list_of_targets(), Shown::kInBoth},
+      options.targets);
   parser.add_option({"--every", "TIME", "time between two looks (1m), from 100ms to 1h", Shown::kInBoth},
                     given->every);
   parser.add_option(

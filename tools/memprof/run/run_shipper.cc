@@ -38,20 +38,22 @@ LeftBehind left_by(const ProcessProfile& process, bool holds) {
 // What became of the looks at one target, in a line.
 void say_target(const TargetFigures& target, int64_t waiting_bytes) {
   const ShipCounts& counts = target.counts;
-  const uint64_t lost =
-      counts.refused + counts.expired + counts.damaged + counts.partly + target.waiting;
+  const uint64_t lost = counts.refused + counts.expired + counts.damaged + counts.partly + target.waiting;
   const uint64_t all = counts.accepted + lost;
   if (all == 0) return;
-  const auto looks = [](uint64_t count) { return fmt::format("{} {}", count, count == 1 ? "look" : "looks"); };
+  const auto looks = [](uint64_t count) {
+    return fmt::format("{} {}", count, count == 1 ? "look" : "looks");
+  };
   if (lost == 0) {
     complain(fmt::format("shipped {} ({} allocated) to {}", looks(counts.accepted),
                          bytes_text(counts.accepted_bytes), target.name));
     return;
   }
-  const int64_t lost_bytes =
-      counts.refused_bytes + counts.expired_bytes + counts.damaged_bytes + counts.partly_bytes + waiting_bytes;
+  const int64_t lost_bytes = counts.refused_bytes + counts.expired_bytes + counts.damaged_bytes +
+                             counts.partly_bytes + waiting_bytes;
   complain(fmt::format("warning: --ship: {} of {} ({} allocated) did not arrive{}", lost, looks(all),
-                       bytes_text(lost_bytes), target.problem.empty() ? " at " + target.name : ": " + target.problem));
+                       bytes_text(lost_bytes),
+                       target.problem.empty() ? " at " + target.name : ": " + target.problem));
 }
 
 }  // namespace

@@ -62,13 +62,18 @@ bool Sender::start() {
   return thread_.start([this] { run(); });
 }
 
-void Sender::finish(double seconds) {
+void Sender::begin_end(double seconds) {
   {
     const std::lock_guard<std::mutex> lock(mutex_);
     is_ending_ = true;
     end_ = Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
+    target_->give_up_at(end_);
   }
   changed_.notify_all();
+}
+
+void Sender::finish(double seconds) {
+  begin_end(seconds);
   thread_.join();
 }
 
@@ -121,7 +126,7 @@ void Sender::say_problem(const std::string& problem) {
   if (problem == problem_) return;
   if (!problem.empty()) {
     say(problem + "; it is tried again, " + std::to_string(queue_.size()) +
-             (queue_.size() == 1 ? " look waits" : " looks wait"));
+        (queue_.size() == 1 ? " look waits" : " looks wait"));
   } else {
     say(target_->name() + " takes looks again");
   }

@@ -39,6 +39,8 @@ class Sender {
   bool add(const QueuedLook& look);
 
   bool start();
+  // Says that the end is near, and does not wait: several senders end together.
+  void begin_end(double seconds);
   // Sends what it can until the time is over, without waiting for a target that does not answer.
   void finish(double seconds);
 

@@ -43,6 +43,7 @@ size_t Senders::finish(double seconds) {
   using Clock = std::chrono::steady_clock;
   const auto end = Clock::now() + std::chrono::duration<double>(seconds);
   size_t waiting = 0;
+  for (auto& sender : all_) sender->begin_end(seconds);
   for (auto& sender : all_) {
     sender->finish(std::chrono::duration<double>(end - Clock::now()).count());
     waiting += sender->waiting();
@@ -59,9 +60,8 @@ std::vector<TargetFigures> Senders::figures() {
 }
 
 void Senders::done(uint64_t sequence) {
-  const bool is_with_all = std::all_of(all_.begin(), all_.end(), [&](const auto& sender) {
-    return sender->sequence_done() >= sequence;
-  });
+  const bool is_with_all = std::all_of(
+      all_.begin(), all_.end(), [&](const auto& sender) { return sender->sequence_done() >= sequence; });
   if (is_with_all) spool_.remove(sequence);
 }
 

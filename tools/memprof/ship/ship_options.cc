@@ -63,14 +63,17 @@ ShipLabels::ShipLabels(ArgumentParser& parser, OptionText::Shown shown)
        "the label service_name. Else OTEL_SERVICE_NAME of the process, else the name of its program", shown,
        kHome},
       service_);
-  parser.add_option({"--host", "NAME", "the label host; else the name of this machine", kInHelp, kHome}, host_);
-  parser.add_repeated_option({"--label", "NAME=VALUE", "another label; at most 16 of these", shown, kHome}, labels_);
+  parser.add_option({"--host", "NAME", "the label host; else the name of this machine", kInHelp, kHome},
+                    host_);
+  parser.add_repeated_option({"--label", "NAME=VALUE", "another label; at most 16 of these", shown, kHome},
+                             labels_);
   parser.add_repeated_option({"--label-env", "NAME=VARIABLE",
                               "a label from the environment that the process was started with, as "
                               "service_version=APP_VERSION",
                               kInHelp, kHome},
                              from_environment_);
-  parser.add_flag({"--pid-label", "", "a label with the process id: a series for each process", kInHelp, kHome});
+  parser.add_flag(
+      {"--pid-label", "", "a label with the process id: a series for each process", kInHelp, kHome});
 }
 
 LabelRules ShipLabels::rules() const {
@@ -92,8 +95,9 @@ std::string ShipLabels::given() const {
 }
 
 ShipNetwork::ShipNetwork(ArgumentParser& parser) : parser_(parser) {
-  parser.add_option({"--token-file", "FILE", "a bearer token; FILE is read again for each request", kInHelp, kHome},
-                    options_.token_file);
+  parser.add_option(
+      {"--token-file", "FILE", "a bearer token; FILE is read again for each request", kInHelp, kHome},
+      options_.token_file);
   parser.add_option({"--password-file", "FILE", "NAME:PASSWORD, for basic authentication", kInHelp, kHome},
                     options_.password_file);
   parser.add_option({"--ca-file", "FILE", "certificates to trust, instead of the system's", kInHelp, kHome},

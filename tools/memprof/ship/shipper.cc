@@ -91,8 +91,7 @@ void Shipper::look_at(const std::string& hash, const Group& group, int64_t time_
     const bool has_ended = process->has_ended();
     std::optional<profile::Profile> profile = profile_of(processes_, *process, has_ended);
     // What a process of a run left is in hand at the run's end.
-    const bool comes_again =
-        !has_ended || (!profile && processes_.is_of_run() && process->left.path.empty());
+    const bool comes_again = !has_ended || (!profile && processes_.is_of_run() && process->left.path.empty());
     if (!comes_again) ended.push_back(process->arena);
     if (!profile) {
       ++(comes_again ? counts_.unreadable : counts_.lost_ends);

@@ -48,9 +48,8 @@ TEST(RunOptions, EveryOptionInEveryForm) {
 }
 
 TEST(RunOptions, WhereTheRunIsShipped) {
-  const RunOptions options =
-      parse_run_options({"--ship", "/a", "--ship", "http://b", "--ship-every", "5s", "--label", "region=eu",
-                         "--token-file", "t", "ls"});
+  const RunOptions options = parse_run_options({"--ship", "/a", "--ship", "http://b", "--ship-every", "5s",
+                                                "--label", "region=eu", "--token-file", "t", "ls"});
   ASSERT_TRUE(options.ship);
   EXPECT_THAT(options.ship->targets, ElementsAre("/a", "http://b"));
   EXPECT_EQ(options.ship->every_s, 5);

@@ -29,14 +29,10 @@ struct Attribute {
   bool is_number = false;
 };
 const std::map<std::string, Attribute> kAttributes = {
-    {kServiceLabel, {"service.name"}},
-    {kHostLabel, {"host.name"}},
-    {"program", {"process.executable.name"}},
-    {"pid", {"process.pid", true}},
-    {"container_id", {"container.id"}},
-    {"service_version", {"service.version"}},
-    {"k8s_pod_name", {"k8s.pod.name"}},
-    {"k8s_namespace_name", {"k8s.namespace.name"}},
+    {kServiceLabel, {"service.name"}},        {kHostLabel, {"host.name"}},
+    {"program", {"process.executable.name"}}, {"pid", {"process.pid", true}},
+    {"container_id", {"container.id"}},       {"service_version", {"service.version"}},
+    {"k8s_pod_name", {"k8s.pod.name"}},       {"k8s_namespace_name", {"k8s.namespace.name"}},
     {"k8s_node_name", {"k8s.node.name"}},
 };
 
@@ -63,6 +59,7 @@ class OtlpTarget : public ShipTarget {
       return sent;
     }
     HttpRequest request;
+    request.end_ns = &end_ns();
     request.url = url_;
     request.body = profile::gzip(otlp.bytes);
     request.headers = {"Content-Type: application/x-protobuf", "Content-Encoding: gzip"};

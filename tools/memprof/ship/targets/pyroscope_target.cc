@@ -27,6 +27,7 @@ class PyroscopeTarget : public ShipTarget {
 
   Sent send(const Look& look, bool is_last) override {
     HttpRequest request;
+    request.end_ns = &end_ns();
     request.url = url_ + kPath;
     request.body = pyroscope_body(look, options_.spool_id);
     request.headers = {"Content-Type: application/json"};

@@ -109,7 +109,8 @@ TEST(OtlpTarget, ThePathIsTheUsualOneOrTheGivenOne) {
   if (!why_no_http().empty()) GTEST_SKIP() << why_no_http();
   EXPECT_EQ(make_otlp_target("otlp+http://host:4318/", {})->name(),
             "otlp+http://host:4318/v1development/profiles");
-  EXPECT_EQ(make_otlp_target("otlp+https://host/otlp/profiles", {})->name(), "otlp+https://host/otlp/profiles");
+  EXPECT_EQ(make_otlp_target("otlp+https://host/otlp/profiles", {})->name(),
+            "otlp+https://host/otlp/profiles");
   EXPECT_THROW(make_otlp_target("otlp+http://:4318", {}), Failure);
 }
 
