@@ -10,7 +10,8 @@ namespace {
 
 constexpr char kHome[] = "ship";  // whose help has them
 constexpr auto kInHelp = OptionText::Shown::kInHelp;
-constexpr const char* kLabelOptions[] = {"--service", "--host", "--label", "--label-env", "--pid-label"};
+constexpr const char* kLabelOptions[] = {"--service",   "--host",      "--label",
+                                         "--label-env", "--pid-label", "--container-label"};
 constexpr const char* kNetworkOptions[] = {"--token-file", "--password-file", "--ca-file"};
 
 void add_from_environment(const std::string& text, LabelRules* rules) {
@@ -74,11 +75,15 @@ ShipLabels::ShipLabels(ArgumentParser& parser, OptionText::Shown shown)
                              from_environment_);
   parser.add_flag(
       {"--pid-label", "", "a label with the process id: a series for each process", kInHelp, kHome});
+  parser.add_flag({"--container-label", "",
+                   "a label with the id of the container that the process is in: a series for each container",
+                   kInHelp, kHome});
 }
 
 LabelRules ShipLabels::rules() const {
   LabelRules rules;
   rules.has_pid = parser_.is_given("--pid-label");
+  rules.has_container = parser_.is_given("--container-label");
   check_label_value("--host", host_);
   rules.fixed[kHostLabel] = host_;
   if (parser_.is_given("--service")) {

@@ -32,11 +32,12 @@ std::string failure_of(const std::vector<std::string>& arguments) {
 
 TEST(ShipOptions, LabelsAreRules) {
   const Command command({"--service", "shop", "--host", "a", "--label", "region=eu", "--label-env",
-                         "service_version=APP_VERSION", "--pid-label"});
+                         "service_version=APP_VERSION", "--pid-label", "--container-label"});
   const LabelRules rules = command.labels.rules();
   EXPECT_EQ(rules.fixed, (Labels{{"service_name", "shop"}, {"host", "a"}, {"region", "eu"}}));
   EXPECT_EQ(rules.from_environment.at("service_version"), "APP_VERSION");
   EXPECT_TRUE(rules.has_pid);
+  EXPECT_TRUE(rules.has_container);
   EXPECT_EQ(command.labels.given(), "--service");
   EXPECT_EQ(command.network.given(), "");
 }

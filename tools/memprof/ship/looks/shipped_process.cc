@@ -6,6 +6,7 @@
 
 #include "memprof/console/failure.h"
 #include "memprof/host/process/arena_folders.h"
+#include "memprof/host/process/container_id.h"
 #include "memprof/host/process/process_facts.h"
 #include "memprof/host/process/process_ids.h"
 #include "memprof/host/system/file_facts.h"
@@ -49,6 +50,7 @@ Labels labels_of(const RunningProcess& process, const std::map<std::string, std:
   add(kServiceLabel, program);
   add("program", program);
   if (rules.has_pid) add("pid", std::to_string(process.pid));
+  if (rules.has_container) add("container_id", container_id_of(process.pid));
   for (const auto& [name, variable] : kUsualVariables) add_variable(name, variable);
   return labels;
 }

@@ -26,6 +26,7 @@ struct LabelRules {
   Labels fixed;                                         // of --label, --host and --service, for each process
   std::map<std::string, std::string> from_environment;  // label -> the variable of the process
   bool has_pid = false;
+  bool has_container = false;
 };
 
 // `environment`: of the process.
