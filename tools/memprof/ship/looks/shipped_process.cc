@@ -178,6 +178,8 @@ void ShippedProcesses::leave(LeftBehind left) {
     process.program = left.program;
     // Its own is gone; most processes of a run have that of the command.
     shipped.labels = labels_of(process, read_process_facts(own_process_id()).environment, rules_);
+    const std::string container = rules_.has_container ? container_id_of(own_process_id()) : "";
+    if (!container.empty()) shipped.labels["container_id"] = container;
   }
   shipped.left = std::move(left);
 }
