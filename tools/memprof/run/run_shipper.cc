@@ -60,7 +60,7 @@ void say_target(const TargetFigures& target, int64_t waiting_bytes) {
 
 RunShipper::RunShipper(const ShipChoice& choice, const std::string& arenas, uint64_t run_token)
     : every_s_(choice.every_s),
-      processes_(choice.labels, RunArenas{arenas, run_token}),
+      processes_(ShippedProcesses::of_run(choice.labels, {arenas, run_token})),
       spool_(folder_.path(), kSpoolBytes),
       senders_(choice.targets, choice.network, kSpoolAgeMs, spool_, [](const std::string& /*line*/) {}),
       shipper_(

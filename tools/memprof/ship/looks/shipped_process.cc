@@ -55,10 +55,12 @@ Labels labels_of(const RunningProcess& process, const std::map<std::string, std:
   return labels;
 }
 
-ShippedProcesses::ShippedProcesses(LabelRules rules, std::vector<RunningProcess> only, bool sees_containers)
+ShippedProcesses::ShippedProcesses(LabelRules rules, std::vector<RunningProcess> only, bool sees_containers,
+                                   std::optional<RunArenas> run)
     : rules_(std::move(rules)),
       is_chosen_(!only.empty()),
       sees_containers_(sees_containers),
+      run_(std::move(run)),
       names_(std::make_shared<profile::SharedNames>()) {
   for (RunningProcess& process : only) {
     const std::string name = name_of(process.arena);
@@ -66,12 +68,12 @@ ShippedProcesses::ShippedProcesses(LabelRules rules, std::vector<RunningProcess>
   }
 }
 
-ShippedProcesses::ShippedProcesses(LabelRules rules, RunArenas run)
-    : rules_(std::move(rules)),
-      is_chosen_(false),
-      sees_containers_(false),
-      run_(std::move(run)),
-      names_(std::make_shared<profile::SharedNames>()) {}
+ShippedProcesses::ShippedProcesses(LabelRules rules, std::vector<RunningProcess> only, bool sees_containers)
+    : ShippedProcesses(std::move(rules), std::move(only), sees_containers, std::nullopt) {}
+
+ShippedProcesses ShippedProcesses::of_run(LabelRules rules, RunArenas run) {
+  return ShippedProcesses(std::move(rules), {}, false, std::move(run));
+}
 
 std::vector<ArenaFile> ShippedProcesses::arenas() const {
   if (run_) return find_arenas(run_->folder);

@@ -64,7 +64,7 @@ class ShippedProcesses {
   // `sees_containers`: also those that see other files than this process.
   ShippedProcesses(LabelRules rules, std::vector<RunningProcess> only, bool sees_containers = false);
   // Those of a run.
-  ShippedProcesses(LabelRules rules, RunArenas run);
+  static ShippedProcesses of_run(LabelRules rules, RunArenas run);
 
   // Adds those that started since.
   void find();
@@ -88,6 +88,8 @@ class ShippedProcesses {
   void bound_names();
 
  private:
+  ShippedProcesses(LabelRules rules, std::vector<RunningProcess> only, bool sees_containers,
+                   std::optional<RunArenas> run);
   std::vector<ArenaFile> arenas() const;
   void look_at(const ArenaFile& file, const std::string& name);
   // Those of containers, whose folders are others: by what processes have mapped.
