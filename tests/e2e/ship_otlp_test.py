@@ -44,7 +44,14 @@ class ShipOtlp(ship_test.Base):
         self.assertIn("peak_space", by_type)
         frames = [frame for sample in by_type["inuse_space"].samples for frame in sample.frames]
         self.assertTrue(any("work" in frame.name for frame in frames), "names")
-        self.assertTrue(any(len(frame.build_id) == 40 and frame.path.startswith("/") for frame in frames), "build ids")
+
+    def test_native_frames_have_files_and_build_ids(self):
+        server = self.server()
+        self.check(e2e.run([e2e.COMMAND, "run", "-r", "0", "-o", self.folder / "x.pb.gz", "--ship", server.url, "--", "ls", "/"],
+                           e2e.plain_environment()), stderr=None)
+        self.assertEqual(server.wrong, [])
+        frames = {frame for profile in server.stored.values() for sample in profile.samples for frame in sample.frames}
+        self.assertTrue(any(frame.build_id and os.path.basename(frame.path) == "ls" for frame in frames), frames)
 
     def test_a_process_is_an_attribute_where_it_is_asked_for(self):
         server = self.server()
