@@ -152,10 +152,6 @@ void ShippedProcesses::look_at(const ArenaFile& file, const std::string& name) {
 }
 
 void ShippedProcesses::add(RunningProcess process, const std::string& name) {
-  for (auto& [other, known] : all_) {
-    const bool is_same = known.looks != nullptr && known.looks->process().pid == process.pid;
-    if (is_same && !is_chosen_) known.is_former = true;
-  }
   ShippedProcess shipped;
   shipped.arena = name;
   shipped.labels = labels_of(process, read_process_facts(process.pid).environment, rules_);

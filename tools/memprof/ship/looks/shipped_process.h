@@ -52,10 +52,9 @@ struct ShippedProcess {
   std::string arena;  // the name of its file, which is its own
   Labels labels;
   std::unique_ptr<ProcessLooks> looks;  // nullptr: nobody looked at it, and `left` has all of it
-  bool is_former = false;  // its process has executed another program, which has an arena of its own
   LeftBehind left;         // path: empty as long as it may go on
 
-  bool has_ended() const { return !left.path.empty() || is_former || !looks->is_there(); }
+  bool has_ended() const { return !left.path.empty() || !looks->is_there(); }
 };
 
 class ShippedProcesses {
