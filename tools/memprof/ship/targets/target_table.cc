@@ -11,8 +11,7 @@ const std::vector<TargetKind>& target_kinds() {
   static const std::vector<TargetKind> kKinds = {
       {"http://HOST:PORT   Pyroscope, by its Push API; also https://", is_pyroscope_url,
        make_pyroscope_target},
-      {"otlp+http://HOST:PORT[/PATH]   OpenTelemetry's profiles; also otlp+https://", is_otlp_url,
-       make_otlp_target},
+      {"otlp+http://HOST:PORT[/PATH]  OpenTelemetry; also otlp+https", is_otlp_url, make_otlp_target},
       {"/FOLDER            a folder, or a mounted bucket", is_directory, make_directory_target},
   };
   return kKinds;
