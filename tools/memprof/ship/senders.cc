@@ -8,6 +8,11 @@
 #include "memprof/console/failure.h"
 
 namespace memprof::cli {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+}  // namespace
 
 Senders::Senders(const std::vector<std::string>& targets, TargetOptions network, int64_t max_age_ms,
                  Spool& spool, const std::function<void(const std::string&)>& say)
@@ -40,7 +45,6 @@ void Senders::add(const QueuedLook& look) {
 }
 
 size_t Senders::finish(double seconds) {
-  using Clock = std::chrono::steady_clock;
   const auto end = Clock::now() + std::chrono::duration<double>(seconds);
   size_t waiting = 0;
   for (auto& sender : all_) sender->begin_end(seconds);
