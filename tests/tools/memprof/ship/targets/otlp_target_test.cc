@@ -15,9 +15,9 @@
 namespace memprof::cli {
 namespace {
 
-using End = Sent::End;
+using SentEnd = Sent::End;
 
-HttpAnswer answer_of(int status, const std::string& body = "") {
+HttpAnswer served(int status, const std::string& body = "") {
   HttpAnswer answer;
   answer.status = status;
   answer.body = body;
@@ -66,34 +66,34 @@ TEST(OtlpTarget, LabelsAreAttributesByTheNamesOfTheConventions) {
 }
 
 TEST(OtlpTarget, WhatIsRejectedIsCounted) {
-  EXPECT_EQ(otlp_answer(answer_of(200), "u", 4).end, End::kAccepted);
-  EXPECT_EQ(otlp_answer(answer_of(202, "{}"), "u", 4).end, End::kAccepted);
-  const Sent partly = otlp_answer(answer_of(200, rejected(1, "too old")), "u", 4);
-  EXPECT_EQ(partly.end, End::kPartly);
+  EXPECT_EQ(otlp_answer(served(200), "u", 4).end, SentEnd::kAccepted);
+  EXPECT_EQ(otlp_answer(served(202, "{}"), "u", 4).end, SentEnd::kAccepted);
+  const Sent partly = otlp_answer(served(200, rejected(1, "too old")), "u", 4);
+  EXPECT_EQ(partly.end, SentEnd::kPartly);
   EXPECT_EQ(partly.rejected_profiles, 1U);
   EXPECT_EQ(partly.why, "u: rejected 1 of 4 profiles: too old");
-  const Sent none = otlp_answer(answer_of(200, rejected(9, "no")), "u", 4);
-  EXPECT_EQ(none.end, End::kRefused);
+  const Sent none = otlp_answer(served(200, rejected(9, "no")), "u", 4);
+  EXPECT_EQ(none.end, SentEnd::kRefused);
   EXPECT_EQ(none.rejected_profiles, 4U);
-  const Sent warned = otlp_answer(answer_of(200, rejected(0, "use zstd")), "u", 4);
-  EXPECT_EQ(warned.end, End::kAccepted);
+  const Sent warned = otlp_answer(served(200, rejected(0, "use zstd")), "u", 4);
+  EXPECT_EQ(warned.end, SentEnd::kAccepted);
   EXPECT_EQ(warned.why, "u says: use zstd");
 }
 
 TEST(OtlpTarget, AnswersAreDroppedOrTriedAgain) {
-  const Sent other = otlp_answer(answer_of(200, "<html>"), "u", 4);
-  EXPECT_EQ(other.end, End::kLater) << "another server; nothing is lost";
+  const Sent other = otlp_answer(served(200, "<html>"), "u", 4);
+  EXPECT_EQ(other.end, SentEnd::kLater) << "another server; nothing is lost";
   EXPECT_NE(other.why.find("not as OTLP over HTTP has it"), std::string::npos);
   for (const int status : {400, 413, 415, 422, 500, 501})
-    EXPECT_EQ(otlp_answer(answer_of(status), "u", 4).end, End::kRefused) << status;
+    EXPECT_EQ(otlp_answer(served(status), "u", 4).end, SentEnd::kRefused) << status;
   for (const int status : {301, 401, 403, 404, 405, 408, 429, 502, 503, 504})
-    EXPECT_EQ(otlp_answer(answer_of(status), "u", 4).end, End::kLater) << status;
+    EXPECT_EQ(otlp_answer(served(status), "u", 4).end, SentEnd::kLater) << status;
   std::string status;
   protozero::pbf_writer(status).add_string(2, "bad index");
-  EXPECT_EQ(otlp_answer(answer_of(400, status), "u", 4).why, "u: status 400: bad index");
-  EXPECT_NE(otlp_answer(answer_of(401), "u", 4).why.find("--token-file"), std::string::npos);
-  EXPECT_NE(otlp_answer(answer_of(404), "u", 4).why.find("service.profilesSupport"), std::string::npos);
-  HttpAnswer slow = answer_of(503);
+  EXPECT_EQ(otlp_answer(served(400, status), "u", 4).why, "u: status 400: bad index");
+  EXPECT_NE(otlp_answer(served(401), "u", 4).why.find("--token-file"), std::string::npos);
+  EXPECT_NE(otlp_answer(served(404), "u", 4).why.find("service.profilesSupport"), std::string::npos);
+  HttpAnswer slow = served(503);
   slow.retry_after_seconds = 7;
   EXPECT_EQ(otlp_answer(slow, "u", 4).wait_seconds, 7);
   HttpAnswer gone;
@@ -118,10 +118,10 @@ TEST(OtlpTarget, WhatIsDamagedOrEmptyIsNotSent) {
   if (!why_no_http().empty()) GTEST_SKIP() << why_no_http();
   const auto target = make_otlp_target("otlp+http://127.0.0.1:1", {});
   Look look = look_of(0);
-  EXPECT_EQ(target->send(look, true).end, End::kAccepted);
+  EXPECT_EQ(target->send(look, true).end, SentEnd::kAccepted);
   look.pprof = "no profile";
-  EXPECT_EQ(target->send(look, true).end, End::kRefused);
-  EXPECT_EQ(target->send(look_of(5), true).end, End::kLater);
+  EXPECT_EQ(target->send(look, true).end, SentEnd::kRefused);
+  EXPECT_EQ(target->send(look_of(5), true).end, SentEnd::kLater);
 }
 
 }  // namespace
