@@ -168,7 +168,7 @@ TEST_F(OtlpWriter, TablesBeginWithNothingAndHaveOnlyWhatIsUsed) {
   EXPECT_EQ(std::set<std::string>(strings.begin(), strings.end()).size(), strings.size());
   // A stack in two heaps is two samples.
   EXPECT_EQ(request.profile(1).count(2), 3U);
-  const Fields heap = request.dictionary.message(6, 1);
+  const Fields heap = request.dictionary.message(6, 2);  // behind the build id
   EXPECT_EQ(request.string(heap.number(1)) + "=" + heap.message(2).bytes(1), "heap=pool");
 }
 
