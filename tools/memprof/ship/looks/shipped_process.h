@@ -52,7 +52,7 @@ struct ShippedProcess {
   std::string arena;  // the name of its file, which is its own
   Labels labels;
   std::unique_ptr<ProcessLooks> looks;  // nullptr: nobody looked at it, and `left` has all of it
-  LeftBehind left;         // path: empty as long as it may go on
+  LeftBehind left;                      // path: empty as long as it may go on
 
   bool has_ended() const { return !left.path.empty() || !looks->is_there(); }
 };
