@@ -26,6 +26,8 @@ class Server:
     "drop"        the connection is closed before anything is stored
     a number      the status; a pair: with a header
     bytes         another server's page, with status 200
+
+    Another kind of server is one with another take().
     """
 
     def __init__(self, failures=lambda number: None, certificate=None, port=0):
@@ -60,13 +62,11 @@ class Server:
                     failure = server.failures(number)
                     if failure not in (None, "close"):
                         return self.fail(failure)
-                    if self.path != PUSH:
-                        return self.fail(404)
-                    status, answer = server.store(json.loads(body))
+                    answer = server.take(self.path, self.headers, body)
                 if failure == "close":
                     self.close_connection = True
                     return None
-                return self.answer(status, json.dumps(answer).encode(), {"Content-Type": "application/json"})
+                return self.answer(*answer)
 
             def fail(self, failure):
                 if failure == "drop":
@@ -90,6 +90,13 @@ class Server:
                 pass
 
         return Handler
+
+    def take(self, path, headers, body):
+        """The status, the body and the headers of the answer to a request."""
+        if path != PUSH:
+            return 404, b"", {}
+        status, answer = self.store(json.loads(body))
+        return status, json.dumps(answer).encode(), {"Content-Type": "application/json"}
 
     def store(self, push):
         for series in push["series"]:

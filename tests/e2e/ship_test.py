@@ -4,10 +4,10 @@ whenever the shipper is killed; what is lost or sent again is counted. Against p
 tests/fleet."""
 import json
 import os
+import pathlib
 import random
 import shutil
 import signal
-import pathlib
 import subprocess
 import time
 
@@ -232,6 +232,26 @@ class Ship(Base):
         self.assertLess(totals["alloc_space"], truth["alloc_space"] + 5_000_000, "only the interpreter's end is more")
         self.assertEqual(totals["inuse_space"], 0)
         self.assertEqual(self.figures()["lost_ends_total"], 0)
+
+    def test_a_program_that_executes_another_one(self):
+        # In a run each has an arena of its own; what the former one held is no more.
+        again = ("import os, sys; kept = [bytearray(20_000) for _ in range(400)]; print('ready', flush=True); sys.stdin.readline(); "
+                 "os.execv(sys.executable, [sys.executable, '-S', '-c', 'print(1, flush=True); input()'])")
+        process = subprocess.Popen([e2e.COMMAND, "run", "-r", "32k", "-o", self.folder / "x.pb.gz", "--", e2e.system_python(), "-c",
+                                    again], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+                                   env=e2e.plain_environment(MEMPROF_ARENA_DIR=self.host("a")))
+        for cleanup in (process.stdout.close, process.stdin.close, process.wait, process.kill):
+            self.addCleanup(cleanup)
+        self.assertEqual(process.stdout.readline(), b"ready\n")
+        server = self.server()
+        shipper = self.start(server.url, "a", "--every", "200ms")
+        self.wait_for(lambda: server.stored and server.totals()["inuse_space"] > 6_000_000)
+        process.stdin.write(b"\n")
+        process.stdin.flush()
+        self.assertEqual(process.stdout.readline(), b"1\n")
+        self.wait_for(lambda: server.totals()["inuse_space"] < 6_000_000)
+        self.assertGreater(server.totals()["alloc_space"], 6_000_000)
+        self.end(shipper)
 
     def test_no_room(self):
         if os.geteuid() != 0:

@@ -78,9 +78,9 @@ const std::vector<Command>& commands() {
      "memprof attach PID", "start memprof in a running process",
      "start memprof in a running process"},
     {"ship", ship_command, true,
-     "memprof ship --to URL|DIR", "send profiles to Pyroscope or a folder",
+     "memprof ship --to URL|DIR", "send profiles to Pyroscope, a collector",
      "send what all processes of this machine allocate and hold to\n"
-     "Pyroscope or a folder, every minute"},
+     "Pyroscope, an OpenTelemetry collector or a folder, every minute"},
     {"fleet", fleet_command, true,
      "memprof fleet FOLDER", "what many hosts hold, which stand out",
      "read what `memprof ship` wrote to a folder: sums by service, hosts\n"

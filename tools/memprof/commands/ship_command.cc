@@ -8,6 +8,7 @@
 #include "memprof/console/failure.h"
 #include "memprof/io/output_check.h"
 #include "memprof/ship/scrape/listen_address.h"
+#include "memprof/ship/ship_options.h"
 #include "memprof/ship/ship_run.h"
 #include "profile/text/units.h"
 
@@ -35,65 +36,29 @@ look and end within some seconds; what was not sent stays in the spool.
 )"};
 }
 
-std::string list_of_targets() {
-  std::string text = "where to. May be given several times:";
-  for (const TargetKind& kind : target_kinds()) text += std::string("\n  ") + kind.what;
-  return text;
-}
-
-uint64_t parse_time_ns(const std::string& option, const std::string& text, uint64_t min_ns, uint64_t max_ns,
-                       const char* range) {
+int64_t parse_age_ms(const std::string& text) {
+  constexpr uint64_t kMsNs = 1'000'000;
+  constexpr uint64_t kMinNs = 1000 * kMsNs;
+  constexpr uint64_t kMaxNs = uint64_t{31} * 86400 * kMinNs;
   const auto ns = profile::parse_duration_ns(text);
-  if (!ns || *ns < min_ns || *ns > max_ns) {
-    throw Failure(option + ": '" + text + "' is not a time from " + range + "; give one like 10s or 5m");
+  if (!ns || *ns < kMinNs || *ns > kMaxNs) {
+    throw Failure("--spool-age: '" + text + "' is not a time from 1s to 31d; give one like 10s or 5m");
   }
-  return *ns;
-}
-
-void add_from_environment(const std::string& text, LabelRules* rules) {
-  const size_t equal = text.find('=');
-  if (equal == std::string::npos || equal + 1 == text.size()) {
-    throw Failure("--label-env: '" + text +
-                  "' is not NAME=VARIABLE; give one like service_version=APP_VERSION");
-  }
-  const std::string name = text.substr(0, equal);
-  check_label_name("--label-env", name);
-  if (!rules->from_environment.emplace(name, text.substr(equal + 1)).second ||
-      rules->fixed.count(name) != 0) {
-    throw Failure("--label-env: the label " + name + " is given twice");
-  }
-  if (rules->from_environment.size() + rules->fixed.size() > kMaxOwnLabels) {
-    throw Failure("--label-env: more than " + std::to_string(kMaxOwnLabels) + " labels");
-  }
+  return static_cast<int64_t>(*ns / kMsNs);
 }
 
 struct Given {
   std::vector<std::string> pids;
-  std::vector<std::string> labels;
-  std::vector<std::string> label_envs;
-  std::string service, host = host_name(), every, count, limit, age;
+  std::string every, count, limit, age;
   bool is_plan = false;
 };
-
-LabelRules label_rules(const Given& given, const ArgumentParser& parser) {
-  LabelRules rules;
-  rules.has_pid = parser.is_given("--pid-label");
-  check_label_value("--host", given.host);
-  rules.fixed[kHostLabel] = given.host;
-  if (parser.is_given("--service")) {
-    check_label_value("--service", given.service);
-    rules.fixed[kServiceLabel] = given.service;
-  }
-  for (const std::string& label : given.labels) add_label("--label", label, &rules.fixed);
-  for (const std::string& label : given.label_envs) add_from_environment(label, &rules);
-  return rules;
-}
 
 // Nobody is sent to: only scrapers are served.
 void check_without_target(const ArgumentParser& parser) {
   if (!parser.is_given("--listen")) {
     throw Failure(
-        "ship: no target given; add --to http://HOST:PORT of a Pyroscope, --to /FOLDER, or --listen PORT for scrapers");
+        "ship: no target given; add --to http://HOST:PORT of a Pyroscope, --to otlp+http://HOST:PORT of a collector, "
+        "--to /FOLDER, or --listen PORT for scrapers");
   }
   for (const char* option : {"--every", "--count", "--spool", "--spool-limit", "--spool-age", "--token-file",
                              "--password-file", "--ca-file"}) {
@@ -106,13 +71,13 @@ void check_without_target(const ArgumentParser& parser) {
 
 // Nothing: --help was asked for.
 std::optional<ShipOptions> parse(const std::vector<std::string>& arguments, Given* given) {
-  constexpr uint64_t kMsNs = 1'000'000;
-  constexpr uint64_t kHourNs = uint64_t{3600} * 1000 * kMsNs;
   ShipOptions options;
   ArgumentParser parser("ship", help());
   using Shown = OptionText::Shown;
   parser.add_arguments(given->pids);
-  parser.add_repeated_option({"--to", "TARGET", list_of_targets(), Shown::kInBoth}, options.targets);
+  parser.add_repeated_option(
+      {"--to", "TARGET", "where to. May be given several times:" + list_of_targets(), Shown::kInBoth},
+      options.targets);
   parser.add_option({"--every", "TIME", "time between two looks (1m), from 100ms to 1h", Shown::kInBoth},
                     given->every);
   parser.add_option(
@@ -120,19 +85,7 @@ std::optional<ShipOptions> parse(const std::vector<std::string>& arguments, Give
        "end after so many looks, when the targets have them. Exit status 1 if they have not within a "
        "minute"},
       given->count);
-  parser.add_option(
-      {"--service", "NAME",
-       "the label service_name. Else OTEL_SERVICE_NAME of the process, else the name of its program",
-       Shown::kInBoth},
-      given->service);
-  parser.add_option({"--host", "NAME", "the label host; else the name of this machine"}, given->host);
-  parser.add_repeated_option({"--label", "NAME=VALUE", "another label; at most 16 of these", Shown::kInBoth},
-                             given->labels);
-  parser.add_repeated_option({"--label-env", "NAME=VARIABLE",
-                              "a label from the environment that the process was started with, as "
-                              "service_version=APP_VERSION"},
-                             given->label_envs);
-  parser.add_flag({"--pid-label", "", "a label with the process id: a series for each process"});
+  ShipLabels labels(parser, Shown::kInBoth);
   parser.add_flag(
       {"--containers", "",
        "also processes in containers, whose files are others than ours; it takes their user, or root with the "
@@ -145,12 +98,7 @@ std::optional<ShipOptions> parse(const std::vector<std::string>& arguments, Give
                     given->limit);
   parser.add_option({"--spool-age", "TIME", "what has waited for longer is dropped, and counted (50m)"},
                     given->age);
-  parser.add_option({"--token-file", "FILE", "a bearer token; FILE is read again for each request"},
-                    options.network.token_file);
-  parser.add_option({"--password-file", "FILE", "NAME:PASSWORD, for basic authentication"},
-                    options.network.password_file);
-  parser.add_option({"--ca-file", "FILE", "certificates to trust, instead of the system's"},
-                    options.network.ca_file);
+  ShipNetwork network(parser);
   parser.add_option(
       {"--metrics", "FILE",
        "write what was shipped, dropped and waits to FILE after each look, in the text form of Prometheus"},
@@ -166,20 +114,11 @@ std::optional<ShipOptions> parse(const std::vector<std::string>& arguments, Give
   if (parser.parse(arguments)) return std::nullopt;
   if (parser.is_given("--listen")) parse_listen_address(options.listen);
   if (options.targets.empty() && !given->is_plan) check_without_target(parser);
-  if (parser.is_given("--token-file") && parser.is_given("--password-file")) {
-    throw Failure("ship: --token-file and --password-file exclude each other");
-  }
-  options.labels = label_rules(*given, parser);
-  if (parser.is_given("--every")) {
-    options.every_s =
-        static_cast<double>(parse_time_ns("--every", given->every, 100 * kMsNs, kHourNs, "100ms to 1h")) /
-        1e9;
-  }
+  options.network = network.options();
+  options.labels = labels.rules();
+  if (parser.is_given("--every")) options.every_s = parse_ship_every("--every", given->every);
   if (parser.is_given("--count")) options.count = parse_count("--count", given->count);
-  if (parser.is_given("--spool-age")) {
-    options.spool_age_ms = static_cast<int64_t>(
-        parse_time_ns("--spool-age", given->age, 1000 * kMsNs, 24 * 31 * kHourNs, "1s to 31d") / kMsNs);
-  }
+  if (parser.is_given("--spool-age")) options.spool_age_ms = parse_age_ms(given->age);
   if (parser.is_given("--spool-limit")) {
     constexpr uint64_t kLeast = uint64_t{1} << 20;
     const auto bytes = profile::parse_bytes(given->limit);

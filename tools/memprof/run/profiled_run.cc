@@ -32,6 +32,7 @@
 #include "memprof/record/run_recorder.h"
 #include "memprof/run/child_process.h"
 #include "memprof/run/processes/process_collector.h"
+#include "memprof/run/run_shipper.h"
 #include "profile/text/units.h"
 
 namespace memprof::cli {
@@ -339,6 +340,8 @@ FinishedRun run_profiled(const RunOptions& options) {
     check_output_path(path, options.force);
     recorder.emplace(arenas, run_token, path, *options.record, facts.program, facts.pid);
   }
+  std::optional<RunShipper> shipper;
+  if (options.ship) shipper.emplace(*options.ship, arenas, run_token);
   ProcessCollector collector(arenas, folder.path(), {facts.pid, run_token, options.follow});
   if (const int error = child.start(); error != 0) {
     const bool is_missing = error == ENOENT || error == ENOTDIR;
@@ -346,6 +349,7 @@ FinishedRun run_profiled(const RunOptions& options) {
   }
   const bool is_watching = collector.start();
   if (recorder) recorder->start();
+  if (shipper) shipper->start();
   const int wait_status = child.wait();
   if (recorder) complain(recorder->finish());
   FinishedRun run;
@@ -363,6 +367,7 @@ FinishedRun run_profiled(const RunOptions& options) {
         "without memprof are not reported");
   }
   const std::vector<ProcessProfile> former = take_former_programs(&collected.processes, collected.unseen);
+  if (shipper) shipper->take_last(collected.processes, former, facts.pid);
   std::vector<ProcessProfile> with_files = collected.processes;
   SmallProcesses small;
   if (!options.keep_all && !options.merge) small = take_small_processes(&with_files, facts.pid);
@@ -375,12 +380,14 @@ FinishedRun run_profiled(const RunOptions& options) {
   if (run.outputs.empty()) {
     if (missing.uncollected == 0) say_nothing_recorded(target, command, child, wait_status, only);
     run.is_written = missing.uncollected == 0;
+    if (shipper) shipper->finish();
     return run;
   }
   if (WIFEXITED(wait_status)) say_if_another_ended(run.outputs, facts, child.last_name());
   missing.small = small;
   missing.unsampled = count_unsampled(collected, former, run.outputs);
   run.is_written = write_outputs(run.outputs, options, missing, folder);
+  if (shipper) shipper->finish();
   return run;
 }
 

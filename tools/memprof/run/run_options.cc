@@ -9,6 +9,7 @@
 #include "memprof/console/shared_options.h"
 #include "memprof/io/profile_format.h"
 #include "memprof/run/python_program.h"
+#include "memprof/ship/ship_options.h"
 #include "profile/text/units.h"
 
 namespace memprof::cli {
@@ -115,6 +116,19 @@ RunOptions parse_run_options(const std::vector<std::string>& arguments) {
        "a file for each process, also for helpers of a wrapper (pyenv, npm) that held next to nothing"},
       options.keep_all);
   RecordOptions record(parser, "memprof.%n.%p.series");
+  ShipChoice ship;
+  std::string ship_every;
+  parser.add_repeated_option(
+      {"--ship", "TARGET",
+       "also ship the run's processes, every minute and at the end. What does not arrive is said "
+       "(docs/fleet.md). TARGET is as in memprof ship --to:" +
+           list_of_targets(),
+       Shown::kInBoth},
+      ship.targets);
+  parser.add_option({"--ship-every", "TIME", "time between two looks of --ship (1m), from 100ms to 1h"},
+                    ship_every);
+  ShipLabels ship_labels(parser, Shown::kInHelp);
+  ShipNetwork ship_network(parser);
   parser.add_flag(
       {"--view", "", "show the profile in the browser afterwards. As memprof view does, until Ctrl-C",
        Shown::kInBoth},
@@ -168,6 +182,17 @@ RunOptions parse_run_options(const std::vector<std::string>& arguments) {
   if (options.record) {
     options.record->force = options.force;
     options.record->ask_servers = options.ask_servers ? AskServers::kYes : AskServers::kNo;
+  }
+  if (!ship.targets.empty()) {
+    if (parser.is_given("--ship-every")) ship.every_s = parse_ship_every("--ship-every", ship_every);
+    ship.labels = ship_labels.rules();
+    ship.network = ship_network.options();
+    ship.network.option = "--ship";
+    options.ship = ship;
+  } else {
+    std::string given = parser.is_given("--ship-every") ? "--ship-every" : ship_labels.given();
+    if (given.empty()) given = ship_network.given();
+    if (!given.empty()) throw Failure(given + ": nothing is sent without --ship TARGET; leave it out");
   }
   const bool has_dashes = middle != arguments.end() && *middle == "--";
   options.command.assign(has_dashes ? middle + 1 : middle, arguments.end());

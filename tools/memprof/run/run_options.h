@@ -11,6 +11,7 @@
 
 #include "memprof/record/record_options.h"
 #include "memprof/run/child_process.h"
+#include "memprof/ship/ship_options.h"
 
 namespace memprof::cli {
 
@@ -35,6 +36,7 @@ struct RunOptions {
   bool quiet = false;               // says nothing of the files that were written
   ProgramOutput program_output = ProgramOutput::kOwn;
   std::optional<RecordChoice> record;
+  std::optional<ShipChoice> ship;
   std::vector<std::string> command;
   bool wants_help = false;
 };

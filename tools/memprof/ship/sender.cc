@@ -30,11 +30,12 @@ std::string state_path(const Spool& spool, const std::string& target) {
 }  // namespace
 
 Sender::Sender(std::unique_ptr<ShipTarget> target, Spool& spool, uint64_t newest, int64_t max_age_ms,
-               std::function<void(uint64_t)> done)
+               std::function<void(uint64_t)> done, std::function<void(const std::string&)> say)
     : target_(std::move(target)),
       spool_(spool),
       max_age_ms_(max_age_ms),
       done_(std::move(done)),
+      say_(std::move(say)),
       state_(state_path(spool, target_->name()), target_->name(), newest),
       backoff_(std::random_device()()) {}
 
@@ -61,13 +62,18 @@ bool Sender::start() {
   return thread_.start([this] { run(); });
 }
 
-void Sender::finish(double seconds) {
+void Sender::begin_end(double seconds) {
   {
     const std::lock_guard<std::mutex> lock(mutex_);
     is_ending_ = true;
     end_ = Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
+    target_->give_up_at(end_);
   }
   changed_.notify_all();
+}
+
+void Sender::finish(double seconds) {
+  begin_end(seconds);
   thread_.join();
 }
 
@@ -108,13 +114,21 @@ void Sender::drop_first(std::unique_lock<std::mutex>& lock) {
   lock.lock();
 }
 
-void Sender::say(const std::string& problem) {
+void Sender::say(const std::string& line) const {
+  if (say_) {
+    say_(line);
+  } else {
+    complain("ship: " + line);
+  }
+}
+
+void Sender::say_problem(const std::string& problem) {
   if (problem == problem_) return;
   if (!problem.empty()) {
-    complain("ship: " + problem + "; it is tried again, " + std::to_string(queue_.size()) +
-             (queue_.size() == 1 ? " look waits" : " looks wait"));
+    say(problem + "; it is tried again, " + std::to_string(queue_.size()) +
+        (queue_.size() == 1 ? " look waits" : " looks wait"));
   } else {
-    complain("ship: " + target_->name() + " takes looks again");
+    say(target_->name() + " takes looks again");
   }
   problem_ = problem;
 }
@@ -131,7 +145,7 @@ double Sender::send_next(std::unique_lock<std::mutex>& lock) {
   try {
     look = spool_.read(first.sequence);
   } catch (const profile::Error& error) {
-    complain(std::string("ship: ") + error.what() + "; it is left out");
+    say(std::string(error.what()) + "; it is left out");
     ++state_.counts.damaged;
     state_.counts.damaged_bytes += first.allocated_bytes;
     drop_first(lock);
@@ -146,18 +160,25 @@ double Sender::send_next(std::unique_lock<std::mutex>& lock) {
   if (sent.end == Sent::End::kLater) {
     ++state_.counts.retries;
     if (!sent.may_be_there) state_.take_back();
-    say(sent.why);
+    say_problem(sent.why);
     return backoff_.next(sent.wait_seconds);
   }
   if (sent.end == Sent::End::kRefused) {
     ++state_.counts.refused;
     state_.counts.refused_bytes += look.allocated.bytes;
-    complain("ship: dropped a look: " + sent.why);
+    say("dropped a look: " + sent.why);
+  } else if (sent.end == Sent::End::kPartly) {
+    ++state_.counts.partly;
+    state_.counts.partly_bytes += look.allocated.bytes;
+    say("lost a part of a look: " + sent.why);
   } else {
     ++state_.counts.accepted;
     state_.counts.accepted_bytes += look.allocated.bytes;
-    if (!problem_.empty()) say("");
+    if (!problem_.empty()) say_problem("");
+    if (!sent.why.empty() && sent.why != warning_) say(sent.why);
+    warning_ = sent.why;
   }
+  state_.counts.rejected_profiles += sent.rejected_profiles;
   backoff_.succeeded();
   drop_first(lock);
   return 0;

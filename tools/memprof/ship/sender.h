@@ -27,9 +27,10 @@ namespace memprof::cli {
 class Sender {
  public:
   // `newest`: the sequence before the first look that a target which is new gets.
-  // `done`: called by the sender's thread when the target needs a look no more.
+  // `done`: called by the sender's thread when the target needs a look no more.  `say`: takes its lines, without it they
+  // go to standard error.
   Sender(std::unique_ptr<ShipTarget> target, Spool& spool, uint64_t newest, int64_t max_age_ms,
-         std::function<void(uint64_t)> done);
+         std::function<void(uint64_t)> done, std::function<void(const std::string&)> say = {});
   ~Sender();
   Sender(const Sender&) = delete;
   Sender& operator=(const Sender&) = delete;
@@ -38,6 +39,8 @@ class Sender {
   bool add(const QueuedLook& look);
 
   bool start();
+  // Says that the end is near, and does not wait: several senders end together.
+  void begin_end(double seconds);
   // Sends what it can until the time is over, without waiting for a target that does not answer.
   void finish(double seconds);
 
@@ -58,18 +61,22 @@ class Sender {
   double send_next(std::unique_lock<std::mutex>& lock);
   bool is_too_old(const Waiting& look) const;
   void drop_first(std::unique_lock<std::mutex>& lock);
-  void say(const std::string& problem);
+  void say(const std::string& line) const;
+  // Once.
+  void say_problem(const std::string& problem);
 
   const std::unique_ptr<ShipTarget> target_;
   Spool& spool_;
   const int64_t max_age_ms_;
   const std::function<void(uint64_t)> done_;
+  const std::function<void(const std::string&)> say_;
   std::mutex mutex_;  // of all that follows
   std::condition_variable changed_;
   TargetState state_;
   std::deque<Waiting> queue_;
   Backoff backoff_;
   std::string problem_;
+  std::string warning_;  // with the last look that was taken
   bool is_ending_ = false;
   std::chrono::steady_clock::time_point end_;
   RoomyThread thread_;

@@ -34,11 +34,14 @@ const TargetMetric kTargetMetrics[] = {
   {"retries_total", "counter", "Attempts that failed and are made again.", [](const TargetFigures& t) { return static_cast<double>(t.counts.retries); }},
   {"refused_total", "counter", "Looks dropped because the target will never take them.", [](const TargetFigures& t) { return static_cast<double>(t.counts.refused); }},
   {"refused_alloc_bytes_total", "counter", "Allocated bytes in them.", [](const TargetFigures& t) { return static_cast<double>(t.counts.refused_bytes); }},
+  {"partly_total", "counter", "Looks of which the target rejected a part; which one is not known.", [](const TargetFigures& t) { return static_cast<double>(t.counts.partly); }},
+  {"partly_alloc_bytes_total", "counter", "Allocated bytes in them.", [](const TargetFigures& t) { return static_cast<double>(t.counts.partly_bytes); }},
+  {"rejected_profiles_total", "counter", "Profiles that the target said it rejected (partial_success of OTLP).", [](const TargetFigures& t) { return static_cast<double>(t.counts.rejected_profiles); }},
   {"expired_total", "counter", "Looks dropped because they waited too long.", [](const TargetFigures& t) { return static_cast<double>(t.counts.expired); }},
   {"expired_alloc_bytes_total", "counter", "Allocated bytes in them.", [](const TargetFigures& t) { return static_cast<double>(t.counts.expired_bytes); }},
   {"damaged_total", "counter", "Looks dropped because their file was damaged.", [](const TargetFigures& t) { return static_cast<double>(t.counts.damaged); }},
   {"waiting", "gauge", "Looks that wait for the target.", [](const TargetFigures& t) { return static_cast<double>(t.waiting); }},
-  {"up", "gauge", "1: the target took the last look.", [](const TargetFigures& t) { return t.is_well ? 1.0 : 0.0; }},
+  {"up", "gauge", "1: the target took the last look.", [](const TargetFigures& t) { return t.problem.empty() ? 1.0 : 0.0; }},
 };
 // clang-format on
 

@@ -18,7 +18,7 @@ struct TargetFigures {
   std::string name;
   ShipCounts counts;
   size_t waiting = 0;
-  bool is_well = true;  // the last look was taken
+  std::string problem;  // why the last look was not taken; empty: it was
 };
 
 std::string metrics_text(const LookCounts& looks, const std::vector<TargetFigures>& targets,

@@ -21,7 +21,7 @@
 #include "memprof/ship/scrape/scrape_server.h"
 #include "memprof/ship/scrape/scraped_heap.h"
 #include "memprof/ship/scrape/ship_health.h"
-#include "memprof/ship/sender.h"
+#include "memprof/ship/senders.h"
 #include "memprof/ship/ship_metrics.h"
 #include "memprof/ship/shipper.h"
 #include "memprof/ship/stop_signals.h"
@@ -52,76 +52,15 @@ std::unique_ptr<KeptPage> only_one_here(const std::string& spool) {
   return lock;
 }
 
-// The senders of all targets, and what none of them needs any more.
-class Senders {
- public:
-  Senders(const ShipOptions& options, Spool& spool) : spool_(spool) {
-    TargetOptions network = options.network;
-    network.spool_id = spool.id();
-    const auto& waiting = spool.waiting();
-    // A target that is new gets what waits: nobody knows for whom else.
-    const uint64_t newest = waiting.empty() ? spool.newest() : waiting.front().sequence - 1;
-    for (const std::string& target : options.targets) {
-      auto made = make_target(target, network);
-      for (const auto& other : all_) {
-        if (other->name() == made->name()) throw Failure("--to: " + target + " is given twice");
-      }
-      all_.push_back(std::make_unique<Sender>(std::move(made), spool, newest, options.spool_age_ms,
-                                              [this](uint64_t sequence) { done(sequence); }));
-    }
-    for (const QueuedLook& look : waiting) add(look);
-  }
-
-  void start() {
-    for (auto& sender : all_) {
-      if (!sender->start()) throw Failure("ship: the system gives no thread (ulimit -u, ulimit -v)", 1);
-    }
-  }
-
-  void add(const QueuedLook& look) {
-    bool is_wanted = false;
-    for (auto& sender : all_) is_wanted |= sender->add(look);
-    if (!is_wanted) spool_.remove(look.sequence);
-  }
-
-  // Those that wait at the end.
-  size_t finish(double seconds) {
-    const auto end = Clock::now() + std::chrono::duration<double>(seconds);
-    size_t waiting = 0;
-    for (auto& sender : all_) {
-      sender->finish(std::chrono::duration<double>(end - Clock::now()).count());
-      waiting += sender->waiting();
-    }
-    return waiting;
-  }
-
-  std::vector<TargetFigures> figures() {
-    std::vector<TargetFigures> figures;
-    for (auto& sender : all_) {
-      figures.push_back({sender->name(), sender->counts(), sender->waiting(), sender->problem().empty()});
-    }
-    return figures;
-  }
-
- private:
-  void done(uint64_t sequence) {
-    const bool is_with_all = std::all_of(
-        all_.begin(), all_.end(), [&](const auto& sender) { return sender->sequence_done() >= sequence; });
-    if (is_with_all) spool_.remove(sequence);
-  }
-
-  Spool& spool_;
-  std::vector<std::unique_ptr<Sender>> all_;
-};
-
 void say_end(const Shipper& shipper, Senders& senders, size_t waiting, const std::string& spool) {
   const LookCounts& looks = shipper.counts();
   complain(fmt::format("shipped {} looks of the last {} processes{}", looks.looks, looks.processes,
                        looks.delayed != 0 ? fmt::format("; {} were delayed", looks.delayed) : ""));
   for (const TargetFigures& target : senders.figures()) {
     const ShipCounts& counts = target.counts;
-    complain(fmt::format("{}: accepted {} ({} repeats), refused {}, too old {}, damaged {}; {} wait",
-                         target.name, counts.accepted, counts.repeats, counts.refused, counts.expired,
+    const std::string partly = counts.partly != 0 ? fmt::format(", in part {}", counts.partly) : "";
+    complain(fmt::format("{}: accepted {} ({} repeats){}, refused {}, too old {}, damaged {}; {} wait",
+                         target.name, counts.accepted, counts.repeats, partly, counts.refused, counts.expired,
                          counts.damaged, target.waiting));
   }
   if (waiting != 0)
@@ -218,7 +157,7 @@ int ship(const ShipOptions& options) {
   StopSignals signals;
   ShippedProcesses processes(options.labels, options.only, options.sees_containers);
   Spool spool(options.spool, options.spool_bytes);
-  Senders senders(options, spool);
+  Senders senders(options.targets, options.network, options.spool_age_ms, spool);
   Shipper shipper(processes, spool, [&](const QueuedLook& look) { senders.add(look); });
   Served served(options, processes);
   senders.start();

@@ -25,8 +25,9 @@ using Json = nlohmann::ordered_json;
 constexpr int64_t kMsNs = 1'000'000;
 
 // Nothing: it cannot be read.
-std::optional<profile::Profile> profile_of(ShippedProcess& process, bool has_ended) {
+std::optional<profile::Profile> profile_of(ShippedProcesses& all, ShippedProcess& process, bool has_ended) {
   try {
+    if (!process.left.path.empty()) return all.left_profile(process);
     if (has_ended) return process.looks->look_at_end();
     return process.looks->look(false);
   } catch (const profile::Error&) {
@@ -44,8 +45,9 @@ int64_t time_now_ms() {
       .count();
 }
 
-Shipper::Shipper(ShippedProcesses& processes, Spool& spool, std::function<void(const QueuedLook&)> queue)
-    : processes_(processes), spool_(spool), queue_(std::move(queue)) {}
+Shipper::Shipper(ShippedProcesses& processes, Spool& spool, std::function<void(const QueuedLook&)> queue,
+                 std::function<void(const std::string&)> say)
+    : processes_(processes), spool_(spool), queue_(std::move(queue)), say_(std::move(say)) {}
 
 void Shipper::look() {
   processes_.find();
@@ -63,7 +65,13 @@ void Shipper::look() {
 }
 
 void Shipper::say_once(const std::string& problem) {
-  if (problem != problem_ && !problem.empty()) complain("ship: " + problem);
+  if (problem != problem_ && !problem.empty()) {
+    if (say_) {
+      say_(problem);
+    } else {
+      complain("ship: " + problem);
+    }
+  }
   problem_ = problem;
 }
 
@@ -80,12 +88,14 @@ void Shipper::look_at(const std::string& hash, const Group& group, int64_t time_
     const auto known = before.processes.find(process->arena);
     StackTotals totals =
         known != before.processes.end() ? std::move(known->second) : spool_.totals_of(process->arena);
-    const bool has_ended = !process->looks->is_there();
-    std::optional<profile::Profile> profile = profile_of(*process, has_ended);
-    if (has_ended) ended.push_back(process->arena);
+    const bool has_ended = process->has_ended();
+    std::optional<profile::Profile> profile = profile_of(processes_, *process, has_ended);
+    // What a process of a run left is in hand at the run's end.
+    const bool comes_again = !has_ended || (!profile && processes_.is_of_run() && process->left.path.empty());
+    if (!comes_again) ended.push_back(process->arena);
     if (!profile) {
-      ++(has_ended ? counts_.lost_ends : counts_.unreadable);
-      if (!has_ended) baseline.processes.emplace(process->arena, std::move(totals));
+      ++(comes_again ? counts_.unreadable : counts_.lost_ends);
+      if (comes_again) baseline.processes.emplace(process->arena, std::move(totals));
       continue;
     }
     ++seen;
@@ -93,7 +103,7 @@ void Shipper::look_at(const std::string& hash, const Group& group, int64_t time_
     allocated.objects += more.objects;
     allocated.bytes += more.bytes;
     if (has_ended) {
-      drop_levels(&*profile);
+      if (!process->left.holds) drop_levels(&*profile);
     } else {
       baseline.processes.emplace(process->arena, std::move(totals));
     }
@@ -131,6 +141,7 @@ void Shipper::look_at(const std::string& hash, const Group& group, int64_t time_
       return;
     }
     say_once("");
+    allocated_bytes_ += allocated.bytes;
     ++counts_.looks;
     counts_.small_stacks += shipped.folded_stacks;
   }

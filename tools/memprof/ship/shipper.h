@@ -32,12 +32,16 @@ struct LookCounts {
 class Shipper {
  public:
   // `queue`: takes each look that is in the spool.
-  Shipper(ShippedProcesses& processes, Spool& spool, std::function<void(const QueuedLook&)> queue);
+  // `say`: takes what goes wrong; without it that goes to standard error.
+  Shipper(ShippedProcesses& processes, Spool& spool, std::function<void(const QueuedLook&)> queue,
+          std::function<void(const std::string&)> say = {});
 
   // A look at all processes.
   void look();
 
   const LookCounts& counts() const { return counts_; }
+  // In all looks that are in the spool, or were, since the shipper began.
+  int64_t allocated_bytes() const { return allocated_bytes_; }
 
  private:
   using Group = std::vector<ShippedProcess*>;
@@ -48,7 +52,9 @@ class Shipper {
   ShippedProcesses& processes_;
   Spool& spool_;
   const std::function<void(const QueuedLook&)> queue_;
+  const std::function<void(const std::string&)> say_;
   LookCounts counts_;
+  int64_t allocated_bytes_ = 0;
   bool has_forgotten_ = false;  // what ended while no shipper ran
   std::string problem_;
 };

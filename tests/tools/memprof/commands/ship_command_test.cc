@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "memprof/console/failure.h"
+#include "memprof/io/http/http.h"
 #include "tests/tools/memprof/process.h"
 
 namespace memprof::cli {
@@ -26,6 +27,7 @@ TEST(ShipCommand, WrongUseIsNamed) {
   const std::vector<std::pair<std::vector<std::string>, std::string>> cases = {
       {{}, "no target given"},
       {{"--to", "host:4040"}, "is no target"},
+      {{"--to", "otlp+http://"}, why_no_http().empty() ? "give otlp+http://HOST:PORT" : "no libcurl"},
       {{"--to", out + "/gone"}, "no such folder"},
       {{"--to", out, "--every", "1ms"}, "is not a time from 100ms to 1h"},
       {{"--to", out, "--every", "soon"}, "'soon'"},
@@ -64,6 +66,7 @@ TEST(ShipCommand, HelpNamesTheTargets) {
   EXPECT_EQ(ship_command({"--help"}), 0);
   const std::string help = testing::internal::GetCapturedStdout();
   EXPECT_NE(help.find("http://HOST:PORT   Pyroscope"), std::string::npos);
+  EXPECT_NE(help.find("otlp+http://HOST:PORT[/PATH]"), std::string::npos);
   EXPECT_NE(help.find("/FOLDER"), std::string::npos);
 }
 

@@ -47,6 +47,23 @@ TEST(RunOptions, EveryOptionInEveryForm) {
   EXPECT_EQ(parse_run_options({"--output=x.pprof", "ls"}).output, "x.pprof");
 }
 
+TEST(RunOptions, WhereTheRunIsShipped) {
+  const RunOptions options = parse_run_options({"--ship", "/a", "--ship", "http://b", "--ship-every", "5s",
+                                                "--label", "region=eu", "--token-file", "t", "ls"});
+  ASSERT_TRUE(options.ship);
+  EXPECT_THAT(options.ship->targets, ElementsAre("/a", "http://b"));
+  EXPECT_EQ(options.ship->every_s, 5);
+  EXPECT_EQ(options.ship->labels.fixed.at("region"), "eu");
+  EXPECT_EQ(options.ship->network.token_file, "t");
+  EXPECT_FALSE(parse_run_options({"ls"}).ship);
+  for (const char* option : {"--ship-every", "--service", "--label", "--ca-file"}) {
+    EXPECT_EQ(error_of({option, "1s", "ls"}),
+              std::string(option) + ": nothing is sent without --ship TARGET; leave it out");
+  }
+  EXPECT_THAT(error_of({"--ship", "/a", "--ship-every", "1ms", "ls"}),
+              ::testing::HasSubstr("--ship-every: '1ms'"));
+}
+
 TEST(RunOptions, WhatFollowsTheProgramIsItsOwn) {
   EXPECT_THAT(parse_run_options({"-r", "1k", "prog", "--force", "--", "-r", "x", "--help"}).command,
               ElementsAre("prog", "--force", "--", "-r", "x", "--help"));

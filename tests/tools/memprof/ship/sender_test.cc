@@ -101,6 +101,22 @@ TEST_F(SenderTest, DropsWhatIsRefusedAndGoesOn) {
   EXPECT_EQ(done.size(), 2U);
 }
 
+TEST_F(SenderTest, WhatIsTakenInPartIsNotSentAgain) {
+  Sent partly = answered(Sent::End::kPartly);
+  partly.rejected_profiles = 2;
+  Sent refused = answered(Sent::End::kRefused);
+  refused.rejected_profiles = 4;
+  Sent warned = answered(Sent::End::kAccepted);
+  script.answers = {partly, refused, warned};
+  const ShipCounts counts = sent({commit(10), commit(20), commit(30)});
+  EXPECT_EQ(counts.partly, 1U);
+  EXPECT_EQ(counts.partly_bytes, 10);
+  EXPECT_EQ(counts.refused_bytes, 20);
+  EXPECT_EQ(counts.rejected_profiles, 6U);
+  EXPECT_EQ(counts.accepted_bytes, 30);
+  EXPECT_EQ(script.calls, 3U);
+}
+
 TEST_F(SenderTest, DropsWhatIsTooOldWithoutSendingIt) {
   const ShipCounts counts = sent({commit(10, time_now_ms() - 7'200'000), commit(20)});
   EXPECT_EQ(counts.expired, 1U);

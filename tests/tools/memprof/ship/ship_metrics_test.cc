@@ -15,7 +15,7 @@ TEST(ShipMetrics, EachTargetHasItsLine) {
   target.name = "http://a\"b\\";
   target.counts.accepted_bytes = 12345678901;
   target.waiting = 2;
-  target.is_well = false;
+  target.problem = "it is away";
   const std::string text = metrics_text(looks, {target}, 100);
   for (const char* line :
        {"memprof_ship_looks_total 3\n", "memprof_ship_spool_bytes 100\n",

@@ -5,6 +5,7 @@
 #include <curl/curl.h>
 
 #include <algorithm>
+#include <chrono>
 #include <mutex>
 
 namespace memprof::cli {
@@ -31,6 +32,13 @@ size_t keep(const char* data, size_t size, size_t count, void* to) {
   body->text->append(data, std::min(bytes, room));
   body->is_cut = body->is_cut || bytes > room;
   return body->is_cut && body->must_be_whole ? 0 : bytes;  // less than `bytes` ends the request
+}
+
+// Called by libcurl every second or more often; not 0 ends the request.
+int is_over(void* end_ns, curl_off_t, curl_off_t, curl_off_t, curl_off_t) {
+  const auto now = std::chrono::steady_clock::now().time_since_epoch();
+  const int64_t now_ns = std::chrono::duration_cast<std::chrono::nanoseconds>(now).count();
+  return now_ns >= static_cast<const std::atomic<int64_t>*>(end_ns)->load() ? 1 : 0;
 }
 
 // Before the request went out nothing can have arrived.
@@ -92,12 +100,18 @@ HttpAnswer Http::send(const HttpRequest& request, bool is_get) {
     curl_easy_setopt(curl, CURLOPT_HTTPAUTH, static_cast<long>(CURLAUTH_BASIC));
     curl_easy_setopt(curl, CURLOPT_USERPWD, request.user_password.c_str());
   }
+  if (request.end_ns != nullptr) {
+    curl_easy_setopt(curl, CURLOPT_NOPROGRESS, 0L);
+    curl_easy_setopt(curl, CURLOPT_XFERINFOFUNCTION, is_over);
+    curl_easy_setopt(curl, CURLOPT_XFERINFODATA, request.end_ns);
+  }
   if (!request.ca_file.empty()) curl_easy_setopt(curl, CURLOPT_CAINFO, request.ca_file.c_str());
   const CURLcode code = curl_easy_perform(curl);
   curl_slist_free_all(headers);
   curl_easy_setopt(curl, CURLOPT_ERRORBUFFER, nullptr);
   if (code != CURLE_OK) {
     answer.error = *text != '\0' ? text : curl_easy_strerror(code);
+    if (code == CURLE_ABORTED_BY_CALLBACK) answer.error = "no answer until the end";
     if (body.is_cut && body.must_be_whole) {
       answer.error = "the answer is larger than " + std::to_string(body.max_bytes) + " bytes";
     }

@@ -5,7 +5,9 @@
 // Failure: an answer with status 0 and an error.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
@@ -21,6 +23,8 @@ struct HttpRequest {
   std::string ca_file;               // empty: the system's
   long seconds = 30;                 // for all of it
   size_t max_answer_bytes = 4096;    // of what the server answers with
+  // When it is given up, in nanoseconds of the steady clock; may be changed meanwhile.  nullptr: never before `seconds`.
+  const std::atomic<int64_t>* end_ns = nullptr;
 };
 
 struct HttpAnswer {

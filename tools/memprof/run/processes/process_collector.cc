@@ -12,6 +12,7 @@
 #include <system_error>
 #include <utility>
 
+#include "format/files/arena_name.h"
 #include "memprof/io/arena_profile.h"
 #include "memprof/io/profile_input.h"
 #include "profile/files/atomic_file.h"
@@ -209,6 +210,7 @@ void ProcessCollector::collect(const ArenaFile& file, bool still_runs) {
     const std::string name = std::filesystem::path(file.path).stem();
     ProcessProfile process;
     process.path = profiles_ + "/" + name + "-" + std::to_string(collected_.processes.size()) + kSuffix;
+    process.arena = name + kArenaSuffix;
     process.process_start = file.process_start;
     process.pid_namespace = file.pid_namespace;
     process.still_runs = still_runs;

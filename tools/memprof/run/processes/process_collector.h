@@ -31,7 +31,8 @@
 namespace memprof::cli {
 
 struct ProcessProfile {
-  std::string path;  // pprof without names, but for JIT code
+  std::string path;   // pprof without names, but for JIT code
+  std::string arena;  // the name of the file that it was made of; empty: the process wrote it itself
   std::string program;
   std::string command_line;  // profile::Profile::command_line
   uint64_t pid = 0;

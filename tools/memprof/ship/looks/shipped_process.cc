@@ -6,9 +6,11 @@
 
 #include "memprof/console/failure.h"
 #include "memprof/host/process/arena_folders.h"
+#include "memprof/host/process/container_id.h"
 #include "memprof/host/process/process_facts.h"
 #include "memprof/host/process/process_ids.h"
 #include "memprof/host/system/file_facts.h"
+#include "profile/pprof/pprof_reader.h"
 
 namespace memprof::cli {
 namespace {
@@ -48,14 +50,17 @@ Labels labels_of(const RunningProcess& process, const std::map<std::string, std:
   add(kServiceLabel, program);
   add("program", program);
   if (rules.has_pid) add("pid", std::to_string(process.pid));
+  if (rules.has_container) add("container_id", container_id_of(process.pid));
   for (const auto& [name, variable] : kUsualVariables) add_variable(name, variable);
   return labels;
 }
 
-ShippedProcesses::ShippedProcesses(LabelRules rules, std::vector<RunningProcess> only, bool sees_containers)
+ShippedProcesses::ShippedProcesses(LabelRules rules, std::vector<RunningProcess> only, bool sees_containers,
+                                   std::optional<RunArenas> run)
     : rules_(std::move(rules)),
       is_chosen_(!only.empty()),
       sees_containers_(sees_containers),
+      run_(std::move(run)),
       names_(std::make_shared<profile::SharedNames>()) {
   for (RunningProcess& process : only) {
     const std::string name = name_of(process.arena);
@@ -63,7 +68,15 @@ ShippedProcesses::ShippedProcesses(LabelRules rules, std::vector<RunningProcess>
   }
 }
 
-std::vector<ArenaFile> ShippedProcesses::arenas() {
+ShippedProcesses::ShippedProcesses(LabelRules rules, std::vector<RunningProcess> only, bool sees_containers)
+    : ShippedProcesses(std::move(rules), std::move(only), sees_containers, std::nullopt) {}
+
+ShippedProcesses ShippedProcesses::of_run(LabelRules rules, RunArenas run) {
+  return ShippedProcesses(std::move(rules), {}, false, std::move(run));
+}
+
+std::vector<ArenaFile> ShippedProcesses::arenas() const {
+  if (run_) return find_arenas(run_->folder);
   std::vector<ArenaFile> files;
   for (const std::string& place : arena_places()) {
     for (ArenaFile& file : find_arenas(place)) files.push_back(std::move(file));
@@ -124,7 +137,12 @@ void ShippedProcesses::look_at(const ArenaFile& file, const std::string& name) {
     not_ours_.insert(name);
     return;
   }
-  if (!is_begun(file.path)) return;  // the next time
+  const ArenaBeginning beginning = read_beginning(file.path);
+  if (!beginning.is_begun) return;  // the next time
+  if (run_ && beginning.run_token != run_->token) {
+    not_ours_.insert(name);
+    return;
+  }
   try {
     RunningProcess process = find_process(std::to_string(file.pid));
     if (name_of(process.arena) == name) add(std::move(process), name);
@@ -144,12 +162,37 @@ void ShippedProcesses::add(RunningProcess process, const std::string& name) {
 
 void ShippedProcesses::remove(const std::string& arena) {
   not_ours_.insert(arena);
+  if (run_) seen_to_their_end_.insert(arena);
   all_.erase(arena);
+}
+
+void ShippedProcesses::leave(LeftBehind left) {
+  if (seen_to_their_end_.count(left.arena) != 0) return;
+  ShippedProcess& shipped = all_[left.arena];
+  shipped.arena = left.arena;
+  if (shipped.labels.empty()) {
+    RunningProcess process;
+    process.pid = left.pid;
+    process.program = left.program;
+    // Its own is gone; most processes of a run have that of the command.
+    shipped.labels = labels_of(process, read_process_facts(own_process_id()).environment, rules_);
+    const std::string container = rules_.has_container ? container_id_of(own_process_id()) : "";
+    if (!container.empty()) shipped.labels["container_id"] = container;
+  }
+  shipped.left = std::move(left);
+}
+
+profile::Profile ShippedProcesses::left_profile(const ShippedProcess& process) {
+  profile::Profile profile = profile::read_pprof_file(process.left.path);
+  names_->add(profile);
+  add_names(*names_, AskServers::kNo);
+  names_->apply(profile);
+  return profile;
 }
 
 void ShippedProcesses::remove_ended() {
   for (auto process = all_.begin(); process != all_.end();) {
-    if (process->second.looks->is_there()) {
+    if (!process->second.has_ended()) {
       ++process;
       continue;
     }
@@ -161,7 +204,9 @@ void ShippedProcesses::remove_ended() {
 void ShippedProcesses::bound_names() {
   if (names_->locations() < kMaxNames) return;
   names_ = std::make_shared<profile::SharedNames>();
-  for (auto& [arena, process] : all_) process.looks->use_names(names_);
+  for (auto& [arena, process] : all_) {
+    if (process.looks != nullptr) process.looks->use_names(names_);
+  }
 }
 
 }  // namespace memprof::cli

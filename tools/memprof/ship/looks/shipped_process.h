@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -25,16 +26,35 @@ struct LabelRules {
   Labels fixed;                                         // of --label, --host and --service, for each process
   std::map<std::string, std::string> from_environment;  // label -> the variable of the process
   bool has_pid = false;
+  bool has_container = false;
 };
 
 // `environment`: of the process.
 Labels labels_of(const RunningProcess& process, const std::map<std::string, std::string>& environment,
                  const LabelRules& rules);
 
+// The arenas of a run, without those of others.
+struct RunArenas {
+  std::string folder;
+  uint64_t token = 0;  // in each of them
+};
+
+// What a process of a run has left behind.
+struct LeftBehind {
+  std::string arena;  // the name that its file had
+  uint64_t pid = 0;
+  std::string program;
+  std::string path;    // its profile, without names
+  bool holds = false;  // it was there until the run's end: what it held then is what the run held
+};
+
 struct ShippedProcess {
   std::string arena;  // the name of its file, which is its own
   Labels labels;
-  std::unique_ptr<ProcessLooks> looks;
+  std::unique_ptr<ProcessLooks> looks;  // nullptr: nobody looked at it, and `left` has all of it
+  LeftBehind left;                      // path: empty as long as it may go on
+
+  bool has_ended() const { return !left.path.empty() || !looks->is_there(); }
 };
 
 class ShippedProcesses {
@@ -42,6 +62,8 @@ class ShippedProcesses {
   // `only`: these and no others; empty: all whose arenas may be read.
   // `sees_containers`: also those that see other files than this process.
   ShippedProcesses(LabelRules rules, std::vector<RunningProcess> only, bool sees_containers = false);
+  // Those of a run.
+  static ShippedProcesses of_run(LabelRules rules, RunArenas run);
 
   // Adds those that started since.
   void find();
@@ -50,6 +72,11 @@ class ShippedProcesses {
   // Names of all arenas that are there; nothing: only chosen processes are looked at.
   std::vector<std::string> names_there() const;
   void remove(const std::string& arena);
+  // Of a run that has ended: the next look has what it left, unless one had it.
+  void leave(LeftBehind left);
+  // With names.  Throws profile::Error.
+  profile::Profile left_profile(const ShippedProcess& process);
+  bool is_of_run() const { return run_.has_value(); }
   // Those that have ended, where nobody takes a last look at them.
   void remove_ended();
   bool is_chosen() const { return is_chosen_; }
@@ -60,7 +87,9 @@ class ShippedProcesses {
   void bound_names();
 
  private:
-  static std::vector<ArenaFile> arenas();
+  ShippedProcesses(LabelRules rules, std::vector<RunningProcess> only, bool sees_containers,
+                   std::optional<RunArenas> run);
+  std::vector<ArenaFile> arenas() const;
   void look_at(const ArenaFile& file, const std::string& name);
   // Those of containers, whose folders are others: by what processes have mapped.
   void find_in_containers();
@@ -69,12 +98,14 @@ class ShippedProcesses {
   const LabelRules rules_;
   const bool is_chosen_;
   const bool sees_containers_;
+  const std::optional<RunArenas> run_;
   std::shared_ptr<profile::SharedNames> names_;
   std::map<std::string, ShippedProcess> all_;
   std::set<uint64_t> looked_at_;  // processes that have no arena, or one that is known
   std::chrono::steady_clock::time_point
       next_all_{};                  // when all processes are looked at again: memprof may be attached
   std::set<std::string> not_ours_;  // arenas of processes that had ended before, or cannot be looked at
+  std::set<std::string> seen_to_their_end_;  // of a run
 };
 
 }  // namespace memprof::cli

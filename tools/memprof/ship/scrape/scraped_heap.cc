@@ -45,7 +45,7 @@ std::string value_of(const ShippedProcess& process, const std::string& name) {
 Chosen all_there(ShippedProcesses& processes) {
   Chosen all;
   for (auto& [arena, process] : processes.all()) {
-    if (process.looks->is_there()) all.push_back(&process);
+    if (!process.has_ended()) all.push_back(&process);
   }
   return all;
 }
@@ -187,7 +187,7 @@ std::string scraped_heap(ShippedProcesses& processes, const ScrapeQuery& query, 
       ++seen;
     } catch (const profile::Error& error) {
       // One that ended meanwhile is no part of the sum; another one would be missing in it.
-      if (process->looks->is_there()) {
+      if (!process->has_ended()) {
         throw ScrapeRefusal(kHttpUnavailable,
                             fmt::format("process {} cannot be read: {}", pid_of(*process), error.what()));
       }

@@ -29,6 +29,14 @@ void for_each(Counts& counts, const Each& each) {
   each("damaged_bytes", counts.damaged_bytes);
 }
 
+// Those that files of older memprofs do not have.
+template <typename Counts, typename Each>
+void for_each_later(Counts& counts, const Each& each) {
+  each("partly", counts.partly);
+  each("partly_bytes", counts.partly_bytes);
+  each("rejected_profiles", counts.rejected_profiles);
+}
+
 }  // namespace
 
 TargetState::TargetState(const std::string& path, const std::string& name, uint64_t newest)
@@ -46,6 +54,9 @@ TargetState::TargetState(const std::string& path, const std::string& name, uint6
     done_ = state.at("done").get<uint64_t>();
     attempting_ = state.at("attempting").get<uint64_t>();
     for_each(counts, [&](const char* key, auto& value) { state.at(key).get_to(value); });
+    for_each_later(counts, [&](const char* key, auto& value) {
+      if (state.contains(key)) state.at(key).get_to(value);
+    });
   } catch (const Json::exception&) {
     throw Failure(path + ": is damaged; without it nobody knows what " + name +
                   " has: remove it to send all that waits again");
@@ -70,7 +81,9 @@ void TargetState::finish(uint64_t sequence) {
 
 void TargetState::save() {
   Json state = {{"version", kTargetVersion}, {"target", name_}, {"done", done_}, {"attempting", attempting_}};
-  for_each(counts, [&](const char* key, const auto& value) { state[key] = value; });
+  const auto put = [&](const char* key, const auto& value) { state[key] = value; };
+  for_each(counts, put);
+  for_each_later(counts, put);
   // In place, where there was room for it when the file was made.
   static_cast<void>(file_.write(profile::json_to_text(state)));
 }

@@ -26,6 +26,9 @@ struct ShipCounts {
   int64_t expired_bytes = 0;
   uint64_t damaged = 0;  // dropped: its file could not be read
   int64_t damaged_bytes = 0;
+  uint64_t partly = 0;  // the target took some of the look's profiles; nobody knows which
+  int64_t partly_bytes = 0;
+  uint64_t rejected_profiles = 0;  // as the target said, of looks that it took in part, or refused
 };
 
 class TargetState {

@@ -69,9 +69,11 @@ bool is_directory(const std::string& text) {
 std::unique_ptr<ShipTarget> make_directory_target(const std::string& text, const TargetOptions& options) {
   std::error_code error;
   if (!fs::is_directory(text, error)) {
-    throw Failure("--to: " + text + ": there is no such folder; make it, or mount what is to be there");
+    throw Failure(options.option + ": " + text +
+                  ": there is no such folder; make it, or mount what is to be there");
   }
-  if (!is_writable_folder(text)) throw Failure("--to: " + text + ": this user may not write there");
+  if (!is_writable_folder(text))
+    throw Failure(options.option + ": " + text + ": this user may not write there");
   std::string folder = fs::canonical(text, error);
   return std::make_unique<DirectoryTarget>(error ? text : folder, options.spool_id);
 }

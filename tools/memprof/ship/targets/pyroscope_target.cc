@@ -3,17 +3,11 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <nlohmann/json.hpp>
-#include <system_error>
 #include <utility>
 
-#include "memprof/console/failure.h"
 #include "memprof/io/http/server_words.h"
-#include "memprof/ship/targets/secret_file.h"
+#include "memprof/ship/targets/http_target.h"
 #include "profile/files/base64.h"
 #include "profile/text/markup/json_text.h"
 
@@ -23,12 +17,6 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr char kPath[] = "/push.v1.PusherService/Push";
-constexpr long kSeconds = 30;
-constexpr long kLastSeconds = 5;  // when the shipper ends
-
-bool begins_with(const std::string& text, const std::string& beginning) {
-  return text.compare(0, beginning.size(), beginning) == 0;
-}
 
 class PyroscopeTarget : public ShipTarget {
  public:
@@ -39,26 +27,11 @@ class PyroscopeTarget : public ShipTarget {
 
   Sent send(const Look& look, bool is_last) override {
     HttpRequest request;
+    request.end_ns = &end_ns();
     request.url = url_ + kPath;
     request.body = pyroscope_body(look, options_.spool_id);
     request.headers = {"Content-Type: application/json"};
-    request.ca_file = options_.ca_file;
-    request.seconds = is_last ? kLastSeconds : kSeconds;
-    try {
-      // Each time: tokens change.
-      if (!options_.token_file.empty()) {
-        request.headers.push_back("Authorization: Bearer " +
-                                  read_secret("--token-file", options_.token_file));
-      }
-      if (!options_.password_file.empty()) {
-        request.user_password = read_secret("--password-file", options_.password_file);
-      }
-    } catch (const Failure& failure) {
-      Sent sent;
-      sent.why = failure.what();
-      return sent;
-    }
-    return pyroscope_answer(http_.post(request), url_);
+    return pyroscope_answer(post_to_target(http_, std::move(request), options_, is_last), url_);
   }
 
  private:
@@ -70,37 +43,11 @@ class PyroscopeTarget : public ShipTarget {
 }  // namespace
 
 bool is_pyroscope_url(const std::string& text) {
-  return begins_with(text, "http://") || begins_with(text, "https://");
+  return is_http_url(text);
 }
 
 std::unique_ptr<ShipTarget> make_pyroscope_target(const std::string& text, const TargetOptions& options) {
-  if (const std::string why = why_no_http(); !why.empty())
-    throw Failure("--to: " + text + ": " + why + ", or ship to a folder");
-  std::string url = text;
-  const size_t host = url.find("://") + 3;
-  while (url.size() > host && url.back() == '/') url.pop_back();
-  if (host >= url.size() || url[host] == ':' || url[host] == '/') {
-    throw Failure("--to: '" + text + "' names no host; give http://HOST:PORT");
-  }
-  if (url.find('@') != std::string::npos) {
-    throw Failure(
-        "--to: the URL has a name or a password in it, which others on this machine see; put them into a "
-        "file and give --password-file");
-  }
-  if (url.find_first_of("?# \t\"") != std::string::npos) {
-    throw Failure("--to: '" + text +
-                  "' has ?, # or blanks in it; give http://HOST:PORT, with a path at most");
-  }
-  if (!options.token_file.empty()) read_secret("--token-file", options.token_file);
-  if (!options.password_file.empty() &&
-      read_secret("--password-file", options.password_file).find(':') == std::string::npos) {
-    throw Failure("--password-file: " + options.password_file + ": has no NAME:PASSWORD in its first line");
-  }
-  if (!options.ca_file.empty() &&
-      read_text_file("--ca-file", options.ca_file).find("-----BEGIN ") == std::string::npos) {
-    throw Failure("--ca-file: " + options.ca_file + ": has no certificate in PEM form");
-  }
-  return std::make_unique<PyroscopeTarget>(url, options);
+  return std::make_unique<PyroscopeTarget>(check_http_target(text, options), options);
 }
 
 std::string pyroscope_body(const Look& look, const std::string& spool_id) {
@@ -114,14 +61,9 @@ std::string pyroscope_body(const Look& look, const std::string& spool_id) {
 }
 
 Sent pyroscope_answer(const HttpAnswer& answer, const std::string& name) {
-  Sent sent;
-  sent.may_be_there = answer.was_sent;
+  Sent sent = without_answer(answer, name);
   const int status = answer.status;
-  if (status == 0) {
-    sent.why = name + ": " + answer.error;
-    return sent;
-  }
-  sent.wait_seconds = answer.retry_after_seconds;
+  if (status == 0) return sent;
   const std::string line = fmt::format("{}: status {}{}", name, status, server_words(answer.body));
   if (status == 200) {
     // Anything that serves pages says 200, too.

@@ -2,7 +2,11 @@
 // Requests to a server: tests/e2e/ship_test.py.
 #include "memprof/io/http/http.h"
 
+#include <arpa/inet.h>
 #include <gtest/gtest.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
 namespace memprof::cli {
 namespace {
@@ -34,6 +38,27 @@ TEST(Http, AQuestionThatNobodyAnswersIsAnError) {
   const HttpAnswer answer = Http().get(request);
   EXPECT_EQ(answer.status, 0);
   EXPECT_FALSE(answer.error.empty());
+}
+
+TEST(Http, IsGivenUpWhenItsTimeIsOver) {
+  if (!why_no_http().empty()) GTEST_SKIP() << why_no_http();
+  // It takes connections, and never answers.
+  const int listener = socket(AF_INET, SOCK_STREAM, 0);
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  socklen_t size = sizeof(address);
+  ASSERT_EQ(bind(listener, reinterpret_cast<sockaddr*>(&address), size), 0);
+  ASSERT_EQ(listen(listener, 1), 0);
+  ASSERT_EQ(getsockname(listener, reinterpret_cast<sockaddr*>(&address), &size), 0);
+  const std::atomic<int64_t> end_ns{0};
+  HttpRequest request;
+  request.url = "http://127.0.0.1:" + std::to_string(ntohs(address.sin_port)) + "/";
+  request.seconds = 600;
+  request.end_ns = &end_ns;
+  Http http;
+  EXPECT_EQ(http.post(request).error, "no answer until the end");
+  close(listener);
 }
 
 }  // namespace

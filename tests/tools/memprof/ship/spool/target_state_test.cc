@@ -30,6 +30,26 @@ TEST(TargetState, KeepsHowFarItIs) {
   EXPECT_FALSE(TargetState(folder / "a", "http://a", 0).may_be_there(9));
 }
 
+// Files of before looks could be taken in part.
+TEST(TargetState, ReadsThoseOfOlderShippers) {
+  const testing_tools::Folder folder;
+  {
+    TargetState state(folder / "a", "http://a", 7);
+    state.counts.partly = 2;
+    state.counts.partly_bytes = 100;
+    state.counts.rejected_profiles = 3;
+    state.finish(8);
+  }
+  EXPECT_EQ(TargetState(folder / "a", "http://a", 0).counts.partly_bytes, 100);
+  std::string text = testing_tools::read_file(folder / "a");
+  text.replace(text.find(",\"partly\""), text.find('}') - text.find(",\"partly\""), "");
+  testing_tools::write_file(folder / "a", text);
+  TargetState older(folder / "a", "http://a", 0);
+  EXPECT_EQ(older.done(), 8U);
+  EXPECT_EQ(older.counts.partly, 0U);
+  EXPECT_EQ(older.counts.rejected_profiles, 0U);
+}
+
 TEST(TargetState, WhatIsNoneIsNamed) {
   const testing_tools::Folder folder;
   for (const char* text : {"{\"version\":2}", "{}", "no JSON", "[]"}) {

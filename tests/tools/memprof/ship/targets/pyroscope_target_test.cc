@@ -7,7 +7,6 @@
 
 #include "memprof/console/failure.h"
 #include "profile/text/markup/json_text.h"
-#include "tests/tools/memprof/process.h"
 
 namespace memprof::cli {
 namespace {
@@ -18,15 +17,6 @@ HttpAnswer answer_of(int status, const std::string& body = "") {
   answer.body = body;
   answer.was_sent = true;
   return answer;
-}
-
-std::string failure_with(const std::string& url, const TargetOptions& options = {}) {
-  try {
-    make_pyroscope_target(url, options);
-  } catch (const Failure& failure) {
-    return failure.what();
-  }
-  return "";
 }
 
 TEST(PyroscopeTarget, ARequestHasLabelsAndTheProfile) {
@@ -67,30 +57,12 @@ TEST(PyroscopeTarget, AnswersAreTakenDroppedOrTriedAgain) {
   EXPECT_TRUE(pyroscope_answer(none, "u").may_be_there);
 }
 
-TEST(PyroscopeTarget, WhatIsWrongWithTheURLIsSaid) {
+TEST(PyroscopeTarget, IsCalledAsItsURL) {
+  EXPECT_TRUE(is_pyroscope_url("https://a"));
+  EXPECT_FALSE(is_pyroscope_url("otlp+http://a"));
   if (!why_no_http().empty()) GTEST_SKIP() << why_no_http();
   EXPECT_EQ(make_pyroscope_target("http://host:4040//", {})->name(), "http://host:4040");
-  for (const char* url : {"http://", "http://:4040", "https:///"}) {
-    EXPECT_NE(failure_with(url).find("names no host"), std::string::npos) << url;
-  }
-  EXPECT_NE(failure_with("http://a:b@host").find("--password-file"), std::string::npos);
-  EXPECT_EQ(failure_with("http://a:secret@host").find("secret"), std::string::npos) << "it would be in a log";
-  EXPECT_NE(failure_with("http://host/?a=b").find("has ?, # or blanks"), std::string::npos);
-}
-
-TEST(PyroscopeTarget, WhatIsWrongWithFilesIsSaid) {
-  if (!why_no_http().empty()) GTEST_SKIP() << why_no_http();
-  const testing_tools::Folder folder;
-  TargetOptions options;
-  options.token_file = folder / "gone";
-  EXPECT_NE(failure_with("http://a", options).find("gone: cannot read it"), std::string::npos);
-  options = {};
-  options.password_file = folder / "password";
-  testing_tools::write_file(options.password_file, "no colon\n");
-  EXPECT_NE(failure_with("http://a", options).find("NAME:PASSWORD"), std::string::npos);
-  options = {};
-  options.ca_file = folder / "password";
-  EXPECT_NE(failure_with("http://a", options).find("no certificate"), std::string::npos);
+  EXPECT_THROW(make_pyroscope_target("http://", {}), Failure);
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "memprof/console/failure.h"
+#include "memprof/io/http/http.h"
 #include "tests/tools/memprof/process.h"
 
 namespace memprof::cli {
@@ -12,7 +13,11 @@ namespace {
 TEST(TargetTable, TheTextSaysWhichKind) {
   const testing_tools::Folder folder;
   EXPECT_EQ(make_target(folder.path(), {})->name(), std::filesystem::canonical(folder.path()));
-  for (const char* text : {"", "pyroscope", "ftp://a", "localhost:4040"}) {
+  if (why_no_http().empty()) {
+    EXPECT_EQ(make_target("http://a", {})->name(), "http://a");
+    EXPECT_EQ(make_target("otlp+http://a/b", {})->name(), "otlp+http://a/b");
+  }
+  for (const char* text : {"", "pyroscope", "otlp://a", "ftp://a", "localhost:4040"}) {
     EXPECT_THROW(make_target(text, {}), Failure) << text;
   }
   for (const TargetKind& kind : target_kinds()) EXPECT_NE(kind.what, nullptr);
