@@ -34,14 +34,16 @@ bool is_node(std::string_view path) {
   return name == "node" || name == "nodejs" || name.substr(0, 10) == "libnode.so";
 }
 
-// Of the program's own: not of a package that is installed, unless its .pyx file is known.
-bool is_own_cython(const Profile& profile, const Location& location) {
+// Made of functions of the source, by mypyc, or by Cython of the program's own: not of a package that is installed, unless its
+// .pyx file is known.
+bool keeps_its_row(const Profile& profile, const Location& location) {
   const std::string& path = profile.mappings[location.mapping].path;
   const bool is_installed =
       path.find("/site-packages/") != std::string::npos || path.find("/dist-packages/") != std::string::npos;
   for (const Line& line : location.lines) {
     if (line.function >= profile.functions.size()) continue;
     const Function& function = profile.functions[line.function];
+    if (is_mypyc_symbol(function.system_name)) return true;
     if (is_cython_symbol(function.system_name) && (!is_installed || ends_with(function.filename, ".pyx")))
       return true;
   }
@@ -96,6 +98,10 @@ bool is_cython_symbol(std::string_view symbol) {
                      [&](std::string_view kind) { return begins_with(symbol, kind); });
 }
 
+bool is_mypyc_symbol(std::string_view symbol) {
+  return begins_with(symbol, kMypycPrefix) && symbol.size() > kMypycPrefix.size();
+}
+
 bool is_interpreter_file(std::string_view path) {
   return is_python(path) || is_node(path);
 }
@@ -111,7 +117,7 @@ InterpreterFrames::InterpreterFrames(const Profile& profile) : profile_(profile)
     const bool is_interpreter = location.mapping < interpreters.size() && interpreters[location.mapping];
     kinds_.push_back(executed_function(profile, location) != nullptr ? Kind::kExecuted
                      : is_interpreter                                ? Kind::kInterpreter
-                     : location.mapping < profile.mappings.size() && is_own_cython(profile, location)
+                     : location.mapping < profile.mappings.size() && keeps_its_row(profile, location)
                          ? Kind::kMade
                      : location.mapping != kNoMapping ? Kind::kNative
                      : location.lines.empty()         ? Kind::kNowhere

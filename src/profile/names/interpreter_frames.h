@@ -6,7 +6,8 @@
 // that embeds an interpreter has native code of its own, which its lines call, too, and what that calls stays
 // native.  Its own are its executable, and in each stack the modules that called into the interpreter.  Where
 // the executable is an interpreter, nothing native is the program's own, but for functions that Cython made of the
-// program's own lines: of a .pyx file that is known, or in a module that is not installed with a package.
+// program's own lines: of a .pyx file that is known, or in a module that is not installed with a package.  What mypyc
+// compiled, of a package, too, is the functions of its source: they keep their rows.
 //
 // Threads: immutable once made; the profile must outlive it.
 #pragma once
@@ -36,6 +37,9 @@ bool is_interpreter_file(std::string_view path);
 // How symbols of what Cython made begin, and those of functions among them: `__pyx_pw_5cymod_1f`.
 inline constexpr std::string_view kCythonPrefix = "__pyx_";
 bool is_cython_symbol(std::string_view symbol);
+// Of functions that mypyc compiled, each from one of the source: `CPyDef_build___State___parse`.
+inline constexpr std::string_view kMypycPrefix = "CPyDef_";
+bool is_mypyc_symbol(std::string_view symbol);
 
 // kRuns: starts, runs and ends.  kFrozen: code that the interpreter brings in its executable.
 enum class StartRole : uint8_t { kNone, kStarts, kRuns, kEnds, kFrozen };
@@ -58,7 +62,7 @@ class InterpreterFrames {
   void mark_called(const Stack& stack, std::vector<bool>* is_called) const;
 
  private:
-  // kMade: named code in no file, which the program or a JIT in it made, or Cython.
+  // kMade: named code in no file, which the program or a JIT in it made, Cython, or mypyc.
   enum class Kind : uint8_t { kNative, kInterpreter, kExecuted, kNowhere, kMade, kGap };
   using Modules = std::vector<bool>;  // by mapping
 

@@ -55,6 +55,22 @@ TEST(InterpreterFrames, FunctionsThatCythonMade) {
   }
 }
 
+TEST(InterpreterFrames, FunctionsThatMypycCompiledKeepTheirRows) {
+  Builder b;
+  b.module("/usr/bin/python3.12");
+  const uint32_t main = b.at("Py_RunMain");
+  b.module("/venv/lib/python3.12/site-packages/6ec57f__mypyc.cpython-312-x86_64-linux-gnu.so");
+  const uint32_t helper = b.at("CPyDict_SetItem");
+  const uint32_t made = b.at("CPyDef_build___State___parse");
+  const uint32_t wrapper = b.at("CPyPy_build___State___parse");
+  b.stack({helper, made, wrapper, b.python("<module>", "app.py", 3), main}, 1, 1);
+  std::vector<bool> is_called;
+  InterpreterFrames(b.profile()).mark_called(b.profile().stacks[0], &is_called);
+  EXPECT_EQ((std::vector<bool>{true, false, true, false, false}), is_called);
+  EXPECT_FALSE(is_mypyc_symbol("CPyDef_"));
+  EXPECT_FALSE(is_mypyc_symbol("CPyPy_build___build"));
+}
+
 TEST(InterpreterFrames, KnowsTheFilesOfInterpreters) {
   const struct {
     const char* file;

@@ -8,6 +8,8 @@
 #include <cstdlib>
 #include <memory>
 
+#include "profile/symbolize/mangling/mypyc_name.h"
+
 namespace memprof::profile {
 namespace {
 
@@ -45,7 +47,9 @@ void append(const char* text, size_t size, void* context) {
 }  // namespace
 
 std::string demangle(const std::string& symbol) {
-  if (symbol.size() < 3 || symbol[0] != '_' || symbol.size() > kMaxSymbolBytes) return symbol;
+  if (symbol.size() > kMaxSymbolBytes) return symbol;
+  if (const std::string name = mypyc_name(symbol); !name.empty()) return name;
+  if (symbol.size() < 3 || symbol[0] != '_') return symbol;
   if (symbol[1] == 'R' || is_legacy_rust(symbol)) {
     std::string name;
     return rust_demangle_callback(symbol.c_str(), DMGL_NO_OPTS, append, &name) != 0 && !name.empty() ? name

@@ -34,6 +34,11 @@ TEST(Demangle, DNames) {
   EXPECT_EQ(demangle("_Dmain"), "D main");
 }
 
+TEST(Demangle, NamesOfWhatMypycCompiled) {
+  EXPECT_EQ(demangle("CPyDef_build___State___parse"), "build.State.parse");
+  EXPECT_EQ(demangle("CPyDef_"), "CPyDef_");
+}
+
 TEST(Demangle, WrongNamesStayAsTheyAre) {
   for (const char* name : {"_R", "_RNv", "_RNvC", "_RXYZ", "_D1", "_D99999999999999999999x", "_Dx",
                            "_RNvB_1a", "_RNvNvNvNvB2_"}) {
