@@ -4,7 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <algorithm>
+#include <climits>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -29,15 +30,16 @@ std::vector<std::string> order_of_leaving(LiveSort sort) {
   LiveChoice choice;
   choice.sort = sort;
   model.choose(choice);
-  std::vector<LiveColumn> columns = live_columns(model, with_bars(true));
-  std::stable_sort(columns.begin(), columns.end(), [](const LiveColumn& a, const LiveColumn& b) {
-    return a.column.left_out != kStays &&
-           (b.column.left_out == kStays || a.column.left_out < b.column.left_out);
-  });
-  std::vector<std::string> titles;
-  for (const LiveColumn& column : columns) {
-    titles.push_back((column.column.left_out == kStays ? "stays: " : "") + column.column.title);
+  std::multimap<int, std::string> leaving;
+  for (const LiveColumn& one : live_columns(model, with_bars(true))) {
+    if (one.column.left_out != kStays) {
+      leaving.emplace(one.column.left_out, one.column.title);
+    } else {
+      leaving.emplace(INT_MAX, "stays: " + one.column.title);
+    }
   }
+  std::vector<std::string> titles;
+  for (const auto& [rank, title] : leaving) titles.push_back(title);
   return titles;
 }
 
