@@ -65,7 +65,7 @@ TEST_F(ReportColumns, LeaveInTheirOrderAsTheTerminalGetsNarrower) {
 
 TEST_F(ReportColumns, OfModulesHaveNoPlace) {
   const Report report = build_report(b_.profile(), grouped_by(GroupBy::kModule));
-  EXPECT_FALSE(has_places(report));
+  EXPECT_FALSE(has_places(report.by));
   EXPECT_EQ(titles_at(0, false, [&](TextWriter* writer) { write_rows(report, writer); }).back(), "module");
 }
 
