@@ -54,6 +54,11 @@ std::string mypyc_name(const std::string& symbol) {
   if (cut_end("_glue", &name)) name.resize(std::min(name.size(), name.rfind("__")));
   if (cut_end(kGenerator, &name)) cut_generator(&name);
   if (cut_end(".__top_level__", &name)) name += ".<module>";
+  // What makes an object of a class, called as the class.
+  constexpr std::string_view kSetup = ".__mypyc__";
+  if (const size_t at = name.rfind(kSetup); at != std::string::npos && cut_end("_setup", &name)) {
+    name.erase(at + 1, kSetup.size() - 1);
+  }
   return name;
 }
 

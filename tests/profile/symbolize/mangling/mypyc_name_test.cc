@@ -17,6 +17,7 @@ TEST(MypycName, PathsAreThoseOfTheSource) {
 TEST(MypycName, WhatStandsForAFunctionHasItsName) {
   EXPECT_EQ(mypyc_name("CPyDef_annotate___Visitor___visit_call__NodeVisitor_glue"),
             "annotate.Visitor.visit_call");
+  EXPECT_EQ(mypyc_name("CPyDef_pytree_____mypyc__Leaf_setup"), "pytree.Leaf");
   EXPECT_EQ(mypyc_name("CPyDef_linegen___Lines___visit_gen_____mypyc_generator_helper__"),
             "linegen.Lines.visit");
   EXPECT_EQ(mypyc_name("CPyDef_black___imports_gen___3_1781_____mypyc_generator_helper__"), "black.imports");
@@ -26,8 +27,9 @@ TEST(MypycName, OthersHaveNone) {
   for (const char* other : {"", "CPyDef_", "CPyPy_build___build", "CPyDict_SetItem", "_ZN3fooEv"}) {
     EXPECT_EQ(mypyc_name(other), "") << other;
   }
-  for (const char* odd : {"CPyDef__glue", "CPyDef_x", "CPyDef_________", "CPyDef____3_",
-                          "CPyDef_a_____mypyc_generator_helper__"}) {
+  for (const char* odd :
+       {"CPyDef__glue", "CPyDef_x", "CPyDef_________", "CPyDef____3_",
+        "CPyDef_a_____mypyc_generator_helper__", "CPyDef_m_____mypyc___setup", "CPyDef_m_____mypyc_setup"}) {
     mypyc_name(odd);
   }
 }
