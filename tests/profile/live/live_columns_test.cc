@@ -64,7 +64,7 @@ TEST(LiveColumns, CellsAreOfTheRow) {
     tones.push_back(column.column.tone ? column.column.tone(row) : Tone::kPlain);
     EXPECT_GT(column.width, column.column.title.size());
   }
-  EXPECT_THAT(cells, ElementsAre("live: 4.0 MiB", "±: -", "%: 100.0%", "blocks: 4", "cumulative: 4.0 MiB",
+  EXPECT_THAT(cells, ElementsAre("live: 4.0 MiB", "±: 0%", "%: 100.0%", "blocks: 4", "cumulative: 4.0 MiB",
                                  "growth: +1.0 MiB", "allocates: 512.0 KiB/s"));
   EXPECT_THAT(tones, ElementsAre(Tone::kStrong, Tone::kFaint, Tone::kStrong, Tone::kPlain, Tone::kPlain,
                                  Tone::kGrowth, Tone::kPlain));
