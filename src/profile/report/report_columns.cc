@@ -145,7 +145,7 @@ const char* page_name(Shape shape) {
 }
 
 const ReportRow& place_of(const ReportRow& row) {
-  return row;
+  return row;  // NOLINT(bugprone-return-const-ref-from-parameter): rows are the report's
 }
 
 const FrameGroup& group_of(const EdgeRow& row) {
