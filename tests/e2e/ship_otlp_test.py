@@ -87,10 +87,7 @@ class ShipOtlp(ship_test.Base):
     def test_another_server_loses_nothing(self):
         other = self.server(lambda number: b"<html>hello</html>")
         process = self.begin()
-        shipper = self.start(other.url, "a", "--every", "1h")
-        self.wait_for(lambda: other.requests)
-        self.end(shipper)
-        self.assertIn("not as OTLP over HTTP has it", shipper.stderr.read().decode())
+        self.assertIn("not as OTLP over HTTP has it", self.said_of(other))
         before, other.failures = len(other.requests), lambda number: None
         elsewhere = self.start(f"{other.url}/v1/profiles", "a", "--every", "1h")
         self.wait_for(lambda: len(other.requests) > before)

@@ -96,6 +96,13 @@ class Base(e2e.Test):
                 sums[metric] = sums.get(metric, 0) + self.report(path)["totals"][metric]["value"]
         return sums
 
+    def said_of(self, other):
+        """What a shipper says whose target is a server of another kind."""
+        shipper = self.start(other.url, "a", "--every", "1h")
+        self.wait_for(lambda: other.requests)
+        self.end(shipper)
+        return shipper.stderr.read().decode()
+
     def figures(self, host="a"):
         lines = (self.folder / f"{host}.prom").read_text().splitlines()
         return {line.split("{")[0].split()[0].removeprefix("memprof_ship_"): int(line.split()[-1])
@@ -316,10 +323,7 @@ class Ship(Base):
     def test_another_server_loses_nothing(self):
         other = self.server(lambda number: b"<html>hello</html>")
         process = self.begin()
-        shipper = self.start(other.url, "a", "--every", "1h")
-        self.wait_for(lambda: other.requests)
-        self.end(shipper)
-        self.assertIn("not as Pyroscope does", shipper.stderr.read().decode())
+        self.assertIn("not as Pyroscope does", self.said_of(other))
         server = self.server()
         self.ship(server.url)
         self.assertEqual(server.totals(), self.truth(process), "a target that is new gets what waits")

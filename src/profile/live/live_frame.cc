@@ -28,6 +28,7 @@ constexpr Style kAlarm = {Color::kRed, true, false, true};
 
 constexpr size_t kGap = 2;
 constexpr size_t kLiveWidth = 16;  // "Live: 999.9 MiB", at most
+
 Style style_of(Tone tone) {
   static constexpr Style kStyles[] = {
       {}, kBold, kFaint, {Color::kRed, false, false, false}, {Color::kGreen, false, false, false}, kBars};

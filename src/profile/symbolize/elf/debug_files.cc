@@ -8,7 +8,7 @@
 namespace memprof::profile {
 namespace {
 
-bool belongs(const ElfFile& debug, const ElfFile& module, const ElfFile::DebugLink& link) {
+bool belongs(const ElfFile& debug, const ElfFile& module, const DebugLink& link) {
   if (!module.build_id().empty() || !debug.build_id().empty()) return debug.build_id() == module.build_id();
   return debug.checksum() == link.crc;
 }
@@ -36,11 +36,8 @@ std::unique_ptr<ElfFile> open_debug_file(const ElfFile& module, const std::strin
   std::string why;
   if (auto debug = open_by_build_id(module.build_id(), debug_root)) return debug;
   const auto link = module.debug_link();
-  if (!link || module.path().find('/') == std::string::npos) return nullptr;
-  const std::string folder = folder_of(module.path());
-  for (const std::string& candidate : {folder + "/" + link->name, folder + "/.debug/" + link->name,
-                                       debug_root + folder + "/" + link->name}) {
-    if (candidate == module.path()) continue;
+  if (!link) return nullptr;
+  for (const std::string& candidate : debug_link_candidates(module.path(), *link, debug_root)) {
     auto debug = ElfFile::open(candidate, &why);
     if (debug != nullptr && belongs(*debug, module, *link)) return debug;
   }

@@ -2,28 +2,18 @@
 #include "profile/symbolize/elf/elf_file.h"
 
 #include <gelf.h>
-#include <zlib.h>
 
 #include <algorithm>
 #include <cstring>
 #include <utility>
+
+#include "profile/symbolize/files/binary_values.h"
 
 namespace memprof::profile {
 namespace {
 
 // Longer ones are not build ids: the model and pprof have 20 bytes in mind, the engine keeps 32.
 constexpr size_t kMaxBuildIdBytes = 64;
-
-std::string to_hex(const unsigned char* bytes, size_t size) {
-  static const char kDigits[] = "0123456789abcdef";
-  std::string hex;
-  hex.reserve(2 * size);
-  for (size_t i = 0; i < size; ++i) {
-    hex += kDigits[bytes[i] >> 4];
-    hex += kDigits[bytes[i] & 15];
-  }
-  return hex;
-}
 
 // The build id among the notes in `data`; empty: none.
 std::string build_id_of_notes(Elf_Data* data) {
@@ -39,9 +29,9 @@ std::string build_id_of_notes(Elf_Data* data) {
     if (note.n_type != NT_GNU_BUILD_ID || note.n_namesz != sizeof(ELF_NOTE_GNU)) continue;
     if (note.n_descsz == 0 || note.n_descsz > kMaxBuildIdBytes) continue;
     if (name_offset + note.n_namesz > data->d_size || value_offset + note.n_descsz > data->d_size) continue;
-    const auto* bytes = static_cast<const unsigned char*>(data->d_buf);
+    const auto* bytes = static_cast<const char*>(data->d_buf);
     if (std::memcmp(bytes + name_offset, ELF_NOTE_GNU, sizeof(ELF_NOTE_GNU)) != 0) continue;
-    return to_hex(bytes + value_offset, note.n_descsz);
+    return hex_of({bytes + value_offset, note.n_descsz});
   }
   return {};
 }
@@ -147,22 +137,9 @@ std::optional<ElfFile::Place> ElfFile::place_of_section(const char* wanted) cons
   return Place{header.sh_addr, header.sh_offset};
 }
 
-std::optional<ElfFile::DebugLink> ElfFile::debug_link() const {
-  // The name, NUL, padding to 4 bytes, checksum.
-  const std::string_view data = section(".gnu_debuglink");
-  const size_t length = std::min(data.find('\0'), data.size());
-  const size_t crc_offset = (length + 4) & ~size_t{3};
-  if (length == 0 || crc_offset + 4 > data.size()) return std::nullopt;
-  DebugLink link;
-  link.name.assign(data.substr(0, length));
-  if (link.name.find('/') != std::string::npos) return std::nullopt;
+std::optional<DebugLink> ElfFile::debug_link() const {
   const char* ident = elf_getident(elf_, nullptr);
-  const bool is_big_endian = ident != nullptr && ident[EI_DATA] == ELFDATA2MSB;
-  for (unsigned i = 0; i < 4; ++i) {
-    const auto byte = static_cast<unsigned char>(data[crc_offset + i]);
-    link.crc |= static_cast<uint32_t>(byte) << (8 * (is_big_endian ? 3 - i : i));
-  }
-  return link;
+  return parse_debug_link(section(".gnu_debuglink"), ident != nullptr && ident[EI_DATA] == ELFDATA2MSB);
 }
 
 std::optional<ElfFile::AlternateLink> ElfFile::alternate_link() const {
@@ -174,19 +151,12 @@ std::optional<ElfFile::AlternateLink> ElfFile::alternate_link() const {
   if (id_size == 0 || id_size > kMaxBuildIdBytes) return std::nullopt;
   AlternateLink link;
   link.path.assign(data.substr(0, length));
-  link.build_id = to_hex(reinterpret_cast<const unsigned char*>(data.data()) + length + 1, id_size);
+  link.build_id = hex_of(data.substr(length + 1, id_size));
   return link;
 }
 
 uint32_t ElfFile::checksum() const {
-  constexpr size_t kChunk = size_t{1} << 30;  // zlib counts in 32 bits
-  uLong sum = crc32(0, nullptr, 0);
-  const std::string_view bytes = file_.bytes();
-  for (size_t offset = 0; offset < bytes.size(); offset += kChunk) {
-    sum = crc32(sum, reinterpret_cast<const unsigned char*>(bytes.data()) + offset,
-                static_cast<uInt>(std::min(kChunk, bytes.size() - offset)));
-  }
-  return static_cast<uint32_t>(sum);
+  return debug_link_checksum(file_.bytes());
 }
 
 }  // namespace memprof::profile

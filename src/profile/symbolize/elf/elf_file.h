@@ -13,6 +13,7 @@
 #include <string_view>
 #include <vector>
 
+#include "profile/symbolize/files/debug_link.h"
 #include "profile/symbolize/files/opened_file.h"
 
 struct Elf;  // libelf's
@@ -44,10 +45,6 @@ class ElfFile {
   // The address, as symbols count, of the code at an offset in the file; nothing where no segment is loaded.
   std::optional<uint64_t> vaddr_of_offset(uint64_t file_offset) const;
 
-  struct DebugLink {
-    std::string name;
-    uint32_t crc = 0;
-  };
   std::optional<DebugLink> debug_link() const;
 
   // Where what several debug files have in common was moved to (by dwz).

@@ -1,15 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "profile/symbolize/pe/pe_dwarf.h"
 
-#include <zlib.h>
-
 #include <algorithm>
 #include <memory>
 #include <utility>
 
 #include "profile/symbolize/elf/elf_object.h"
 #include "profile/symbolize/elf/elf_writer.h"
-#include "profile/symbolize/files/binary_values.h"
+#include "profile/symbolize/files/debug_link.h"
 
 namespace memprof::profile {
 namespace {
@@ -20,16 +18,6 @@ bool has_dwarf(const PeFile& file) {
   });
 }
 
-uint32_t checksum_of(std::string_view bytes) {
-  constexpr size_t kChunk = size_t{1} << 30;  // zlib counts in 32 bits
-  uLong sum = crc32(0, nullptr, 0);
-  for (size_t at = 0; at < bytes.size(); at += kChunk) {
-    sum = crc32(sum, reinterpret_cast<const unsigned char*>(bytes.data()) + at,
-                static_cast<uInt>(std::min(kChunk, bytes.size() - at)));
-  }
-  return static_cast<uint32_t>(sum);
-}
-
 // The file that .gnu_debuglink names, beside `file`, in .debug there, or below the folder of debug files; nullptr: it is not
 // there, or is not the one.
 std::unique_ptr<PeFile> open_linked_file(const PeFile& file, const std::string& debug_root) {
@@ -37,20 +25,13 @@ std::unique_ptr<PeFile> open_linked_file(const PeFile& file, const std::string& 
   for (const PeFile::Section& section : file.sections()) {
     if (section.name == ".gnu_debuglink") link = file.bytes_of(section);
   }
-  const std::string name(text_at(link, 0));
-  const std::string& path = file.file().path;
-  const size_t crc_at = (name.size() + 4) & ~size_t{3};
-  if (name.empty() || name.find_first_of("/\\") != std::string::npos || part(link, crc_at, 4).empty() ||
-      path.find('/') == std::string::npos) {
-    return nullptr;
-  }
-  const std::string folder = path.substr(0, path.rfind('/'));
-  for (const std::string& candidate :
-       {folder + "/" + name, folder + "/.debug/" + name, debug_root + folder + "/" + name}) {
+  const auto parsed = parse_debug_link(link);
+  if (!parsed || parsed->name.find('\\') != std::string::npos) return nullptr;
+  for (const std::string& candidate : debug_link_candidates(file.file().path, *parsed, debug_root)) {
     OpenedFile opened;
     std::string why;
-    if (candidate == path || !open_file(candidate, &opened, &why)) continue;
-    if (checksum_of(opened.bytes()) != u32(link, crc_at)) continue;
+    if (!open_file(candidate, &opened, &why)) continue;
+    if (debug_link_checksum(opened.bytes()) != parsed->crc) continue;
     auto debug = PeFile::of_file(std::move(opened));
     if (debug != nullptr && has_dwarf(*debug)) return debug;
   }
