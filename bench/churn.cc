@@ -32,7 +32,7 @@ uint64_t address(uint64_t i) {
 }
 
 void insert(Tables& t, uint64_t a) {
-  if (!t.live.insert({a, 64, 1, 0, 0, 0})) {
+  if (!t.live.insert({{a, 64, 1, 0, 0, 0}})) {
     bench_fail("the map is full");
   }
   t.filter.mark(a);

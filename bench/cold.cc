@@ -120,7 +120,7 @@ void measure_parts(uint64_t rounds) {
     stacks.add_freed(static_cast<uint32_t>(i * 7919 % kStacks), size(i), {0.5, 2.0, 1024.0, 1.0}, 1000 + i);
   });
   for (uint64_t i = 0; i < kLive; ++i) {
-    live.insert({block_address(i), 64, kRateBytes, 1, 0, 1});
+    live.insert({{block_address(i), 64, kRateBytes, 1, 0, 1}});
   }
   measure("live map: erase and insert", rounds, kLive, [&](uint64_t i) {
     LiveSample erased;

@@ -185,8 +185,8 @@ struct Storm {
     const Weight weight = weigh(size_bytes, rate_bytes);
     const uint64_t now = platform::monotonic_ns();
     profiler::g_stacks.add_allocated(stack, size_bytes, weight);
-    const LiveSample sample{address_of(i, shape.live),     size_bytes, rate_bytes, now,
-                            profiler::g_stacks.ref(stack), 1};
+    const LiveSample sample{
+        {address_of(i, shape.live), size_bytes, rate_bytes, now, profiler::g_stacks.ref(stack), 1}};
     profiler::account_live(sample, weight);
     g_sampled_filter.mark(sample.address);
     if (!profiler::g_live.insert(sample)) {

@@ -63,7 +63,7 @@ class Program {
 
   void add(uint64_t size_bytes, uint32_t stack = 0) {
     const uint64_t clock = ++clock_;
-    const LiveSample sample{clock * 64, size_bytes, kRateBytes, clock, stack, 1};
+    const LiveSample sample{{clock * 64, size_bytes, kRateBytes, clock, stack, 1}};
     const bool is_sampled = uniform() < weigh(size_bytes, kRateBytes).probability;
     t_blocks.push_back({sample, is_sampled});
     raise(highest_, now_ += size_bytes);

@@ -24,7 +24,9 @@ using memprof::capi::take;
 #define MEMPROF_SAME_LAYOUT(PUBLIC, OURS, LAST)            \
   static_assert(sizeof(PUBLIC) == sizeof(memprof::OURS) && \
                 offsetof(PUBLIC, LAST) == offsetof(memprof::OURS, LAST))
-MEMPROF_SAME_LAYOUT(memprof_record, SnapshotRecord, thread_id);
+static_assert(sizeof(memprof_record) == sizeof(memprof::SnapshotRecord) &&
+              offsetof(memprof_record, thread_id) == offsetof(memprof::SampleFields, thread_id) &&
+              offsetof(memprof_record, weight_bytes) == sizeof(memprof::SampleFields));
 MEMPROF_SAME_LAYOUT(memprof_totals, SnapshotTotals, max_missed_count);
 MEMPROF_SAME_LAYOUT(memprof_stack, SnapshotStack, max_lifetime_ns);
 MEMPROF_SAME_LAYOUT(memprof_lifetime, SnapshotLifetime, weight_count);

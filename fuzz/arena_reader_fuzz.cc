@@ -71,7 +71,7 @@ void fill(const Arena& arena) {
     stacks.add_allocated(id, 100 * i, weigh(100 * i, 4096));
     stacks.add_freed(id, 100 * i, weigh(100 * i, 4096), i);
     stacks.add_freed(id, 100 * i, weigh(100 * i, 4096), i * 10000000);
-    live.insert({0x7f0000000000 + i * 16, 64 + i % 3, 4096 + i % 2, i, id, 7});
+    live.insert({{0x7f0000000000 + i * 16, 64 + i % 3, 4096 + i % 2, i, id, 7}});
   }
   arena.use_up_to(kFoldSection, kPage);
   auto* folds = arena.at<FoldRecord>(kFoldSection);

@@ -637,12 +637,12 @@ typedef struct memprof_snapshot memprof_snapshot;
 typedef struct memprof_record {
   uint64_t address;    /* what the allocation function returned                                          */
   uint64_t size_bytes; /* what was asked for                                                             */
-  double weight_bytes; /* bytes that it stands for: s / (1 - exp(-s / R))                                */
-  double weight_count; /* blocks that it stands for: 1 / (1 - exp(-s / R))                               */
   uint64_t rate_bytes; /* R of this sample; 0 or 1: it stands for itself                                 */
   uint64_t time_ns;    /* when it was allocated: nanoseconds, monotonic clock                            */
   uint32_t stack_id;   /* index into the array of stacks                                                 */
   uint32_t thread_id;  /* the system's id of the allocating thread                                       */
+  double weight_bytes; /* bytes that it stands for: s / (1 - exp(-s / R))                                */
+  double weight_count; /* blocks that it stands for: 1 / (1 - exp(-s / R))                               */
 } memprof_record;
 
 /* Running totals over the samples of one stack. */

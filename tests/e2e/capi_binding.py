@@ -63,9 +63,8 @@ class Stats(ctypes.Structure):
 
 
 class Record(ctypes.Structure):
-    _fields_ = [("address", c_uint64), ("size_bytes", c_uint64), ("weight_bytes", c_double),
-                ("weight_count", c_double), ("rate_bytes", c_uint64), ("time_ns", c_uint64),
-                ("stack_id", c_uint32), ("thread_id", c_uint32)]
+    _fields_ = [("address", c_uint64), ("size_bytes", c_uint64), ("rate_bytes", c_uint64), ("time_ns", c_uint64),
+                ("stack_id", c_uint32), ("thread_id", c_uint32), ("weight_bytes", c_double), ("weight_count", c_double)]
 
 
 class Totals(ctypes.Structure):

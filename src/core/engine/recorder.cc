@@ -232,7 +232,7 @@ void end_allocation(Pending* pending, const void* block, uint64_t size_bytes, ui
     }
   }
   const LiveSample sample{
-      address, size_bytes, rate_bytes, time_ns, g_stacks.ref(pending->stack), current_thread_id()};
+      {address, size_bytes, rate_bytes, time_ns, g_stacks.ref(pending->stack), current_thread_id()}};
   // Before other threads find it: one of them may thin it.
   account_live(sample, weight);
   if (g_sampled_filter.mark(address)) count(statistics.filter_saturated);

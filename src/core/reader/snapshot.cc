@@ -281,14 +281,11 @@ void Snapshot::add_record(const LiveSample& sample) {
     return;
   }
   const Weight weight = weigh(sample.size_bytes, sample.rate_bytes);
-  records.data[records.size++] = {reported::address_of(sample.address & ~kKeptBits),
-                                  sample.size_bytes,
-                                  weight.bytes,
-                                  weight.count,
-                                  sample.rate_bytes,
-                                  sample.time_ns,
-                                  sample.stack_id,  // match_records() makes it an index of `stacks`
-                                  ResidentShare::word(sample.thread_id, sample.resident)};  // take_shares()
+  SnapshotRecord& record = records.data[records.size++];
+  record = {sample, weight.bytes, weight.count};
+  record.address = reported::address_of(sample.address & ~kKeptBits);
+  // Until match_records() and take_shares(): the stack by its reference, and beside the thread how much is resident.
+  record.thread_id = ResidentShare::word(sample.thread_id, sample.resident);
 }
 
 // The name's offset in `strings`; 0: there is none.

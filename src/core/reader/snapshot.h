@@ -16,6 +16,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "core/arena/live_record.h"
 #include "core/reader/counters.h"
 #include "format/lifetime_class.h"
 #include "format/load/load_clock.h"
@@ -28,18 +29,10 @@
 
 namespace memprof {
 
-struct LiveSample;
-
 // The public structs of memprof.h have the same layout (asserted in capi/snapshot.cc).
-struct SnapshotRecord {
-  uint64_t address;
-  uint64_t size_bytes;
+struct SnapshotRecord : SampleFields {
   double weight_bytes;
   double weight_count;
-  uint64_t rate_bytes;
-  uint64_t time_ns;
-  uint32_t stack_id;
-  uint32_t thread_id;
 };
 
 struct SnapshotTotals {

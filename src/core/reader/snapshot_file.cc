@@ -26,17 +26,6 @@ struct Piece {
   LiveRecord records[kPieceSlots];
 };
 
-// The rate, the stack and what is resident aside, which can change while a record lives: either will do.
-bool is_same(const LiveRecord& a, const LiveRecord& b) {
-  constexpr auto kRelaxed = std::memory_order_relaxed;
-  return StackWord::generation_of(a.stack.load(kRelaxed)) ==
-             StackWord::generation_of(b.stack.load(kRelaxed)) &&
-         ResidentShare::thread_of(a.thread_id.load(kRelaxed)) ==
-             ResidentShare::thread_of(b.thread_id.load(kRelaxed)) &&
-         a.size_bytes.load(kRelaxed) == b.size_bytes.load(kRelaxed) &&
-         a.time_ns.load(kRelaxed) == b.time_ns.load(kRelaxed);
-}
-
 }  // namespace
 
 Snapshot::Source::~Source() {
@@ -116,7 +105,7 @@ bool Snapshot::copy_records_of_file(Source* source) {
       for (uint64_t slot = 0; slot < kPieceSlots && !source->is_cut; ++slot) {
         LiveSample sample;
         if (HeapMap::read(piece->keys[slot], piece->records_before[slot], &sample) &&
-            is_same(piece->records_before[slot], piece->records[slot])) {
+            LiveRecord::are_of_one(piece->records_before[slot], piece->records[slot])) {
           add_record(sample);
         }
       }

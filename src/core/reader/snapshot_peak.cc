@@ -164,9 +164,7 @@ void Snapshot::sum_records_as_peaks() {
 // bring its luck with it.
 void Snapshot::count_survivors_whole(uint64_t closed_ns, uint64_t seed) {
   constexpr double kMaxGone = 1.0 / 16;
-  const auto share_of = [seed](const SnapshotRecord& r) {
-    return peak_share({r.address, r.size_bytes, r.rate_bytes, r.time_ns, r.stack_id, r.thread_id}, seed);
-  };
+  const auto share_of = [seed](const SnapshotRecord& r) { return peak_share(r, seed); };
   double all_bytes = 0;
   for (uint64_t i = 0; i < peaks.size; ++i) {
     all_bytes += peaks.data[i].weight_bytes;

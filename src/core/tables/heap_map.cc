@@ -11,11 +11,6 @@ constexpr uint64_t kBusy = 1;
 constexpr uint64_t kNoRateWord = UINT64_MAX;
 constexpr uint64_t kNoRate = RateWord::kMask;
 
-uint32_t generation_of(const LiveRecord& record) {
-  // acquire pairs with the release in insert_into
-  return StackWord::generation_of(record.stack.load(std::memory_order_acquire));
-}
-
 bool change(std::atomic<uint64_t>* word, uint64_t from, uint64_t to) {
   return word->compare_exchange_strong(from, to, std::memory_order_acq_rel, std::memory_order_relaxed);
 }
@@ -28,7 +23,7 @@ bool change(LiveRecord* record, uint32_t generation, std::atomic<Word>* field, W
   if (!field->compare_exchange_strong(expected, to, std::memory_order_acq_rel, std::memory_order_relaxed)) {
     return false;
   }
-  if (generation_of(*record) == generation) {
+  if (record->generation() == generation) {
     return true;
   }
   expected = to;  // another record, with the same in this field, has come to this slot: not this one
@@ -37,9 +32,6 @@ bool change(LiveRecord* record, uint32_t generation, std::atomic<Word>* field, W
 }
 
 constexpr uint32_t kHeapLooks = 64;
-
-// In the time of a record, which has no use for it: is its block at a realloc?
-constexpr uint64_t kMovingBit = uint64_t{1} << 63;
 
 // Levels beyond are opened only when there are thousands of samples.
 constexpr uint32_t kPrefetchedLevels = 3;
@@ -58,37 +50,7 @@ uint64_t nth_of_bucket(uint64_t hash, uint32_t n) {
   return (hash + n) % kBucketSlots;
 }
 
-// A code is this, how far digits are shifted, and the digits.
-constexpr uint32_t kHasRate = uint32_t{1} << 31;
-constexpr uint32_t kRateDigits = 25;
-
 }  // namespace
-
-uint32_t FirstRate::code(uint64_t rate_bytes) {
-  uint32_t shift = 0;
-  for (; rate_bytes >> kRateDigits != 0 && (rate_bytes & 1) == 0; rate_bytes >>= 1) {
-    ++shift;
-  }
-  return rate_bytes >> kRateDigits != 0 ? kNone
-                                        : kHasRate | shift << kRateDigits | static_cast<uint32_t>(rate_bytes);
-}
-
-uint64_t FirstRate::rate_bytes(uint32_t code) {
-  return uint64_t{code & ((uint32_t{1} << kRateDigits) - 1)} << ((code & ~kHasRate) >> kRateDigits);
-}
-
-uint32_t ResidentShare::code(float share) {
-  if (!(share >= 0)) {
-    return kUnknown;
-  }
-  constexpr float kSteps = kMax - 1;
-  const auto steps = static_cast<uint32_t>((share < 1 ? share : 1) * kSteps + 0.5F);
-  return 1 + (steps == 0 && share > 0 ? 1 : steps);
-}
-
-float ResidentShare::share(uint32_t code) {
-  return code == kUnknown || code > kMax ? -1 : static_cast<float>(code - 1) / (kMax - 1);
-}
 
 uint32_t live_levels_for(uint64_t max_live_samples) {
   return levels_for_keys(max_live_samples);
@@ -150,15 +112,7 @@ bool HeapMap::insert_into(uint32_t level, uint64_t hash, const LiveSample& sampl
                                            std::memory_order_relaxed)) {
       continue;
     }
-    LiveRecord& record = *slot.record;
-    // All release: pair with the acquire loads in read().
-    const uint32_t generation = StackWord::generation_of(record.stack.load(std::memory_order_relaxed)) + 1;
-    record.stack.store(StackWord::word(generation, sample.stack_id), std::memory_order_release);
-    record.thread_id.store(ResidentShare::word(sample.thread_id, sample.resident), std::memory_order_release);
-    record.first_rate.store(FirstRate::kNone, std::memory_order_release);
-    record.size_bytes.store(sample.size_bytes, std::memory_order_release);
-    record.rate.store(RateWord::word(generation, sample.rate_bytes), std::memory_order_release);
-    record.time_ns.store(sample.time_ns, std::memory_order_release);
+    slot.record->store(sample);
     slot.key->store(sample.address, std::memory_order_release);
     return true;
   }
@@ -203,7 +157,7 @@ HeapMap::Token HeapMap::find(uint64_t address) const {
         // acquire pairs with the release in insert_into
         const uint64_t key = bucket.key[i].load(std::memory_order_acquire);
         if (key == address) {
-          return {slots_before(level) + first + i, generation_of(bucket.record[i])};
+          return {slots_before(level) + first + i, bucket.record[i].generation()};
         }
         is_one_busy = is_one_busy || key == kBusy;
       }
@@ -221,7 +175,7 @@ bool HeapMap::erase(uint64_t address, Token token, LiveSample* erased, const Kep
   }
   const Slot slot = slot_at(token.slot);
   // Asked before the slot is touched: while it is, the successor's own free would not find it.
-  if (generation_of(*slot.record) != token.generation) {
+  if (slot.record->generation() != token.generation) {
     return false;
   }
   uint64_t expected = address;
@@ -234,22 +188,14 @@ bool HeapMap::erase(uint64_t address, Token token, LiveSample* erased, const Kep
     expected = address;
   }
   LiveRecord& record = *slot.record;
-  if (generation_of(record) != token.generation) {
+  if (record.generation() != token.generation) {
     slot.key->store(address, std::memory_order_release);  // a successor at the same address: leave it
     return false;
   }
   const uint64_t rate = record.rate.exchange(kNoRateWord, std::memory_order_acq_rel);
   const uint64_t stack =
       record.stack.exchange(StackWord::word(token.generation, kNoStack), std::memory_order_acq_rel);
-  const uint64_t time_ns = record.time_ns.load(std::memory_order_relaxed);
-  *erased = {address,
-             record.size_bytes.load(std::memory_order_relaxed),
-             RateWord::rate_of(rate),
-             time_ns & ~kMovingBit,
-             StackWord::stack_of(stack),
-             ResidentShare::thread_of(record.thread_id.load(std::memory_order_relaxed)),
-             0,
-             (time_ns & kMovingBit) != 0};
+  *erased = record.load(address, stack, rate);
   if (is_kept(*erased, kept)) {
     record.stack.store(stack, std::memory_order_release);
     record.rate.store(rate, std::memory_order_release);
@@ -266,9 +212,9 @@ uint64_t HeapMap::slots() const {
 
 bool HeapMap::read_slot(uint64_t slot, LiveSample* sample, Token* token) const {
   const Slot s = slot_at(slot);
-  *token = {slot, generation_of(*s.record)};
+  *token = {slot, s.record->generation()};
   return read(*s.key, *s.record, sample) && (sample->address & kKeptBits) == 0 &&
-         generation_of(*s.record) == token->generation;
+         s.record->generation() == token->generation;
 }
 
 void HeapMap::peek_stacks(uint64_t first_slot, uint32_t count, uint32_t* stacks) const {
@@ -287,14 +233,14 @@ bool HeapMap::change_rate(Token token, uint64_t from, uint64_t to) const {
 
 void HeapMap::begin_move(Token token) const {
   LiveRecord& record = *slot_at(token.slot).record;
-  const uint64_t time_ns = record.time_ns.load(std::memory_order_acquire) & ~kMovingBit;
-  change(&record, token.generation, &record.time_ns, time_ns, time_ns | kMovingBit);
+  const uint64_t time_ns = TimeWord::time_of(record.time_ns.load(std::memory_order_acquire));
+  change(&record, token.generation, &record.time_ns, time_ns, time_ns | TimeWord::kMovingBit);
 }
 
 void HeapMap::end_move(Token token) const {
   LiveRecord& record = *slot_at(token.slot).record;
-  const uint64_t time_ns = record.time_ns.load(std::memory_order_acquire) & ~kMovingBit;
-  change(&record, token.generation, &record.time_ns, time_ns | kMovingBit, time_ns);
+  const uint64_t time_ns = TimeWord::time_of(record.time_ns.load(std::memory_order_acquire));
+  change(&record, token.generation, &record.time_ns, time_ns | TimeWord::kMovingBit, time_ns);
 }
 
 uint64_t HeapMap::first_rate(Token token, const LiveSample& sample) const {
@@ -346,17 +292,12 @@ bool HeapMap::read(const std::atomic<uint64_t>& key, const LiveRecord& record, L
   if (address == kEmpty || address == kBusy) {
     return false;
   }
-  const uint32_t generation = generation_of(record);
-  const uint32_t word = record.thread_id.load(std::memory_order_acquire);
-  *sample = {address,
-             record.size_bytes.load(std::memory_order_acquire),
-             RateWord::rate_of(record.rate.load(std::memory_order_acquire)),
-             record.time_ns.load(std::memory_order_acquire) & ~kMovingBit,
-             StackWord::stack_of(record.stack.load(std::memory_order_acquire)),
-             ResidentShare::thread_of(word),
-             ResidentShare::code_of(word)};
-  return sample->rate_bytes != kNoRate && sample->stack_id != kNoStack &&
-         generation_of(record) == generation && key.load(std::memory_order_relaxed) == address;
+  const uint32_t generation = record.generation();
+  // acquire pairs with the release in LiveRecord::store() and with the exchanges of erase().
+  const uint64_t rate = record.rate.load(std::memory_order_acquire);
+  *sample = record.load(address, record.stack.load(std::memory_order_acquire), rate);
+  return sample->rate_bytes != kNoRate && sample->stack_id != kNoStack && record.generation() == generation &&
+         key.load(std::memory_order_relaxed) == address;
 }
 
 }  // namespace memprof

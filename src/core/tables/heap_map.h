@@ -26,6 +26,7 @@
 #include <cstdint>
 
 #include "core/arena/arena.h"
+#include "core/arena/live_record.h"
 
 namespace memprof {
 
@@ -41,74 +42,6 @@ inline uint64_t address_of(uint64_t key) {
 }
 
 }  // namespace reported
-
-struct LiveSample {
-  uint64_t address;
-  uint64_t size_bytes;
-  uint64_t rate_bytes;
-  uint64_t time_ns;
-  uint32_t stack_id;  // StackTable::ref()
-  uint32_t thread_id;
-  uint32_t resident = 0;   // ResidentShare::code()
-  bool is_moving = false;  // its block was given to a realloc that has not returned yet; erase() says it
-};
-
-// How much of a block is in memory, as a record has it beside the id of its thread, which takes no more than 22 bits.
-struct ResidentShare {
-  static constexpr uint32_t kUnknown = 0;
-  static constexpr uint32_t kMax = 1023;
-  static constexpr uint32_t kThreadBits = 22;
-
-  // Right to a thousandth; 0 is none of it, and never for what has a part in memory.
-  static uint32_t code(float share);
-  static float share(uint32_t code);  // negative: not known
-
-  static uint32_t code_of(uint32_t word) { return word >> kThreadBits; }
-  static uint32_t thread_of(uint32_t word) { return word & ((uint32_t{1} << kThreadBits) - 1); }
-  static uint32_t word(uint32_t thread_id, uint32_t code) {
-    return thread_of(thread_id) | code << kThreadBits;
-  }
-};
-
-// A record in the arena.  Fields are stored with release and loaded with acquire, in the order of the
-// protocol above, so that a reader which sees a field of a later insert also sees its generation.
-struct LiveRecord {
-  std::atomic<uint64_t> stack;       // StackWord
-  std::atomic<uint32_t> thread_id;   // ResidentShare::word()
-  std::atomic<uint32_t> first_rate;  // FirstRate::code(); 0: its rate never changed
-  std::atomic<uint64_t> size_bytes;
-  std::atomic<uint64_t> rate;  // RateWord
-  std::atomic<uint64_t> time_ns;
-};
-
-// A stack (StackTable::ref()), and below it the generation, which an insertion raises.
-struct StackWord {
-  static uint64_t word(uint32_t generation, uint32_t stack_id) {
-    return generation | uint64_t{stack_id} << 32;
-  }
-  static uint32_t generation_of(uint64_t word) { return static_cast<uint32_t>(word); }
-  static uint32_t stack_of(uint64_t word) { return static_cast<uint32_t>(word >> 32); }
-};
-
-// A rate in bytes, and above it what the generation ends with: who changes the rate of another generation would
-// have to come 8,192 of them late.  Before version 10: the rate alone.
-struct RateWord {
-  static constexpr uint32_t kBits = 51;  // thinning.cc has less than twice kMaxRateBytes
-  static constexpr uint64_t kMask = (uint64_t{1} << kBits) - 1;
-  static uint64_t word(uint32_t generation, uint64_t rate_bytes) {
-    return (rate_bytes & kMask) | uint64_t{generation} << kBits;
-  }
-  static uint64_t rate_of(uint64_t word) { return word & kMask; }
-};
-
-// By what rate a sample was counted when it came, in the 32 bits that a record has for it: 25 digits, and how far
-// they are shifted.
-struct FirstRate {
-  static constexpr uint32_t kNone = 0;
-  // kNone: it has more digits, which only one of more than 2^25 can.
-  static uint32_t code(uint64_t rate_bytes);
-  static uint64_t rate_bytes(uint32_t code);
-};
 
 uint32_t live_levels_for(uint64_t max_live_samples);
 

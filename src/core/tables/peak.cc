@@ -30,7 +30,7 @@ void copy(const PeakSums& from, PeakSums* to) {
 
 // With q = e^(-s/2R), a block has a point of one half's clock with probability 1 - q.  Of the blocks that
 // have a point at all (1 - q^2) those of one half only are q (1 - q), of both (1 - q)^2.
-PeakShare peak_share(const LiveSample& sample, uint64_t seed) {
+PeakShare peak_share(const SampleFields& sample, uint64_t seed) {
   const uint64_t rate = sample.rate_bytes <= 1 ? sample.rate_bytes : 2 * sample.rate_bytes;
   const Weight weight = weigh(sample.size_bytes, rate);
   const double q = 1.0 - weight.probability;

@@ -53,7 +53,7 @@ struct PeakShare {
   bool counts;
   Weight weight;
 };
-PeakShare peak_share(const LiveSample& sample, uint64_t seed);
+PeakShare peak_share(const SampleFields& sample, uint64_t seed);
 
 class PeakTable {
  public:

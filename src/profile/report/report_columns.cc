@@ -163,7 +163,7 @@ std::vector<Column<ReportRow>> report_columns(const Report& report, const TextOp
   columns.push_back(value_column<ReportRow>(
       "cumulative", [&report](const ReportRow& row) { return estimate_values(report, row.cumulative); },
       estimates_fields(report)));
-  const Signs& signs = TextWriter(options).signs();
+  const Signs signs = TextWriter(options).signs();
   for (const SumColumn& one : kSumColumns) {
     if (one.shape == Shape::kBar && !options.has_bars) continue;
     Column<ReportRow> column;

@@ -222,7 +222,7 @@ TEST(Arena, ALimitThatComesLaterEndsItsGrowth) {
     EXPECT_LT(mapped_bytes(), before + (8u << 20));
     EXPECT_LE(a.header().section(kTextSection).committed_bytes.load(),
               a.header().section(kTextSection).mapped_bytes.load());
-    EXPECT_TRUE(a.live.insert({0x10000, 1, 1, 1, 1, 1}));  // the other tables are as they were
+    EXPECT_TRUE(a.live.insert({{0x10000, 1, 1, 1, 1, 1}}));  // the other tables are as they were
   });
 }
 
@@ -238,7 +238,7 @@ TEST(Arena, InASandboxThereIsWhatWasCommittedBefore) {
   EXPECT_EQ(Arena::kNoOffset, a.arena.allocate(kTextSection, 150000));
   EXPECT_EQ(Arena::kNoOffset, a.arena.allocate(kFrameSection, 8));
   for (uint64_t i = 0; i < 1000; ++i) {
-    EXPECT_TRUE(a.live.insert({0x10000 + i * 16, 1, 1, 1, 1, 1})) << i;
+    EXPECT_TRUE(a.live.insert({{0x10000 + i * 16, 1, 1, 1, 1, 1}})) << i;
   }
   platform::set_sandboxed(false);
 }
@@ -294,7 +294,7 @@ TEST(Arena, WhereAddressSpaceIsShortTheLimitsAreHalved) {
     // And what is promised can be used.
     HeapMap live(a);
     for (uint64_t i = 0; i < limits.max_live_samples; ++i) {
-      ASSERT_TRUE(live.insert({0x10000 + i * 16, 1, 1, 1, 1, 1})) << i;
+      ASSERT_TRUE(live.insert({{0x10000 + i * 16, 1, 1, 1, 1, 1}})) << i;
     }
   });
 }

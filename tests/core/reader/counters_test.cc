@@ -184,7 +184,7 @@ TEST(Counters, NoMoreLiveThanWereTaken) {
 
 TEST(Counters, OpenLevelsCountAsUsed) {
   ScopedArena a;
-  ASSERT_TRUE(a.live.insert({0x1000, 1, 1, 1, 0, 1}));
+  ASSERT_TRUE(a.live.insert({{0x1000, 1, 1, 1, 0, 1}}));
   EXPECT_EQ(kPageBytes + kFirstLevelSlots * (sizeof(uint64_t) + sizeof(LiveRecord)),
             counters_of(a.arena).arena_used_bytes);
 }

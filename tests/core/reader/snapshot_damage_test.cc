@@ -101,7 +101,7 @@ TEST(Snapshot, GarbageInTheTablesIsLeftOut) {
   fill(a, 300);
   // A stack that does not exist; one whose frames are elsewhere; a name that is none; a depth beyond all
   // limits.
-  a.live.insert({0x8000, 64, 4096, 1, 4000000000u, 1});
+  a.live.insert({{0x8000, 64, 4096, 1, 4000000000u, 1}});
   a.stacks.entry(0).first_frame = UINT64_MAX - 7;
   a.stacks.entry(1).depth = UINT16_MAX;
   a.stacks.entry(2).walk = 77;

@@ -73,7 +73,7 @@ void fill(ScopedArena& a, uint64_t records) {
     bool is_new = false;
     const uint32_t stack = a.stacks.intern(&size, 1, Walk::kRoot, &is_new);
     a.stacks.add_allocated(stack, size, weigh(size, size * 2));
-    EXPECT_TRUE(a.live.insert({0x7f0000000000 + i * 32, size, size * 2, i, stack, 7}));
+    EXPECT_TRUE(a.live.insert({{0x7f0000000000 + i * 32, size, size * 2, i, stack, 7}}));
   }
   const uint64_t here[] = {reinterpret_cast<uint64_t>(&fill)};
   a.modules.note(here, 1);

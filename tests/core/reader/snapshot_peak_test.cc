@@ -31,7 +31,7 @@ TEST(SnapshotPeak, AnArenaOfTheVersionBeforeHasNone) {
   h.header_bytes = kVersion6HeaderBytes;
   h.section_count = kFirstSections;
   const uint32_t stack = enter_stack(a);
-  ASSERT_TRUE(a.live.insert({0x1000, 64, 1, 5, stack, 1}));
+  ASSERT_TRUE(a.live.insert({{0x1000, 64, 1, 5, stack, 1}}));
   h.later_sections[0].offset = 12345;  // whatever was there
   const auto s = take(a.arena);
   ASSERT_NE(nullptr, s);
@@ -45,7 +45,7 @@ TEST(SnapshotPeak, OfTheFirstArenasOfVersion9ThereAreNoCounts) {
   ScopedArena a;
   ArenaHeader& h = a.arena.header();
   const uint32_t stack = enter_stack(a);
-  ASSERT_TRUE(a.live.insert({0x1000, 64, 1, 5, stack, 1}));
+  ASSERT_TRUE(a.live.insert({{0x1000, 64, 1, 5, stack, 1}}));
   h.peak.resident_bytes = 5 << 20;
   h.counted.peak_files_bytes = 12345;
   h.counted.peak_free_bytes = 23456;
@@ -88,7 +88,7 @@ TEST(SnapshotPeak, GarbageIsMadePlausible) {
 struct AtTheEnd {
   AtTheEnd() : stack(enter_stack(a)) {
     for (uint64_t i = 1; i <= 4; ++i) {
-      EXPECT_TRUE(a.live.insert({0x1000 * i, 64, 1, 100 * i, stack, 1}));
+      EXPECT_TRUE(a.live.insert({{0x1000 * i, 64, 1, 100 * i, stack, 1}}));
     }
   }
   void free(uint64_t address, const KeptFrom& kept) {
@@ -162,7 +162,7 @@ TEST(SnapshotEnd, AKeptRecordDoesNotHideANewOneAtItsAddress) {
   AtTheEnd end;
   end.begin_end(EndBegun::kByExit, 350);
   end.free(0x1000, {kKeptByExitBit, 350});
-  ASSERT_TRUE(end.a.live.insert({0x1000, 32, 1, 400, end.stack, 1}));
+  ASSERT_TRUE(end.a.live.insert({{0x1000, 32, 1, 400, end.stack, 1}}));
   EXPECT_TRUE(end.a.live.find(0x1000));
   end.free(0x1000, {kKeptByExitBit, 350});
   end.a.arena.header().end_ns = 500;

@@ -25,7 +25,7 @@ TEST(SnapshotStacks, ARecordNamesOneStackForEver) {
   ScopedArena a(kLimits);
   const uint32_t first = intern(a, 1);
   a.stacks.add_allocated(first, 100, weigh(100, 4096));
-  ASSERT_TRUE(a.live.insert({0x10000, 100, 4096, 1, a.stacks.ref(first), 1}));
+  ASSERT_TRUE(a.live.insert({{0x10000, 100, 4096, 1, a.stacks.ref(first), 1}}));
   a.stacks.release(first);  // as if its block were freed
   for (uint64_t i = 1000; i < 3000; ++i) {
     pass(a, i);
@@ -172,7 +172,7 @@ TEST(SnapshotStacks, AnArenaOfVersion7IsRead) {
   h.section_count = kVersion7Sections;
   const uint32_t stack = intern(a, 1);
   a.stacks.add_allocated(stack, 64, weigh(64, 1));
-  ASSERT_TRUE(a.live.insert({0x1000, 64, 1, 5, stack, 1}));
+  ASSERT_TRUE(a.live.insert({{0x1000, 64, 1, 5, stack, 1}}));
   h.last_sections[0].offset = 12345;  // whatever was there
   h.fold.begun = 99;
   h.later_statistics.thinned_samples = 99;

@@ -225,8 +225,8 @@ TEST(Snapshot, AReportedBlockHasItsAddress) {
   bool is_new = false;
   const uint64_t frame = 1;
   const uint32_t stack = a.stacks.intern(&frame, 1, Walk::kRoot, &is_new);
-  ASSERT_TRUE(a.live.insert({0x7f0000001000 | reported::kBit, 10, 0, 0, stack, 1}));
-  ASSERT_TRUE(a.live.insert({0x7f0000001000, 20, 0, 0, stack, 1}));
+  ASSERT_TRUE(a.live.insert({{0x7f0000001000 | reported::kBit, 10, 0, 0, stack, 1}}));
+  ASSERT_TRUE(a.live.insert({{0x7f0000001000, 20, 0, 0, stack, 1}}));
   const SnapshotPointer s = take(a.arena);
   ASSERT_EQ(2u, s->records.size);
   EXPECT_EQ(0x7f0000001000u, s->records.data[0].address);

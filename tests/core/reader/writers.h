@@ -37,7 +37,7 @@ inline void write_blocks(testing_support::ScopedArena& a, int thread, uint64_t (
     const uint32_t stack = a.stacks.intern(frames, depth_of(size), platform::Walk::kRoot, &is_new);
     ASSERT_NE(StackTable::kNone, stack);
     a.stacks.add_allocated(stack, size, weigh(size, size * 2));
-    EXPECT_TRUE(a.live.insert({address, size, size * 2, i + 1, stack, 1}));
+    EXPECT_TRUE(a.live.insert({{address, size, size * 2, i + 1, stack, 1}}));
     held[which] = size;
   }
 }

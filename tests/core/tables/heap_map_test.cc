@@ -69,19 +69,6 @@ TEST(HeapMap, WhatOfABlockIsInMemoryStaysWithItsRecord) {
   EXPECT_EQ(ResidentShare::kUnknown, read.resident);
 }
 
-TEST(HeapMap, SharesAreRightToAThousandth) {
-  EXPECT_LT(ResidentShare::share(ResidentShare::code(-1)), 0);
-  EXPECT_EQ(0, ResidentShare::share(ResidentShare::code(0)));
-  EXPECT_EQ(1, ResidentShare::share(ResidentShare::code(1)));
-  EXPECT_EQ(1, ResidentShare::share(ResidentShare::code(7)));
-  EXPECT_GT(ResidentShare::share(ResidentShare::code(1e-6F)), 0);
-  for (int i = 1; i <= 10000; ++i) {
-    const float share = static_cast<float>(i) / 10000;
-    EXPECT_NEAR(share, ResidentShare::share(ResidentShare::code(share)), 0.001F);
-  }
-  EXPECT_LT(ResidentShare::share(UINT32_MAX), 0);  // garbage
-}
-
 TEST(HeapMap, TheReservedKeysAreNeverThere) {
   ScopedArena a;
   ASSERT_TRUE(a.live.insert(sample_at(0x1000)));
@@ -212,7 +199,7 @@ TEST(HeapMap, TheMemoryOfANewLevelComesInSteps) {
   uint64_t keys = 0;
   for (; keys < 60'000; ++keys) {
     const uint64_t before = section.committed_bytes.load();
-    ASSERT_TRUE(a.live.insert({0x10000 + keys * 16, 1, 1, 1, 0, 1}));
+    ASSERT_TRUE(a.live.insert({{0x10000 + keys * 16, 1, 1, 1, 0, 1}}));
     // The first levels are too small to be sure of when they are needed.
     max = a.header().live_levels.open.load() > 3 ? std::max(max, section.committed_bytes.load() - before) : 0;
   }
@@ -268,7 +255,7 @@ TEST(HeapMap, AFirstRateIsKeptThroughChanges) {
   }
   EXPECT_EQ(FirstRate::kNone, FirstRate::code((uint64_t{1} << 26) + 1));
   ScopedArena a;
-  ASSERT_TRUE(a.live.insert({kAddress, 100, 3000, 1, 1, 1}));
+  ASSERT_TRUE(a.live.insert({{kAddress, 100, 3000, 1, 1, 1}}));
   LiveSample sample;
   HeapMap::Token token = a.live.find(kAddress);
   ASSERT_TRUE(a.live.read_slot(token.slot, &sample, &token));
@@ -281,7 +268,7 @@ TEST(HeapMap, AFirstRateIsKeptThroughChanges) {
   }
   // The next one in this slot has a first rate of its own.
   ASSERT_TRUE(a.live.erase(kAddress, &sample));
-  ASSERT_TRUE(a.live.insert({kAddress, 100, 500, 1, 1, 1}));
+  ASSERT_TRUE(a.live.insert({{kAddress, 100, 500, 1, 1, 1}}));
   const HeapMap::Token erased = token;
   token = a.live.find(kAddress);
   ASSERT_EQ(erased.slot, token.slot);
@@ -294,7 +281,7 @@ TEST(HeapMap, NextBetweenFindsEveryKeyOfARange) {
   ScopedArena a;
   std::set<uint64_t> inside;
   for (uint64_t i = 0; i < 900; ++i) {
-    ASSERT_TRUE(a.live.insert({1000 + i, i, 1, 0, 0, 0}));
+    ASSERT_TRUE(a.live.insert({{1000 + i, i, 1, 0, 0, 0}}));
     if (i >= 100 && i <= 700) {
       inside.insert(1000 + i);
     }

@@ -72,7 +72,7 @@ TEST(HeapMap, ReadersNeverSeeAMixtureOfTwoRecords) {
         } else {
           held[which] = 1 + random.below(1u << 30);
           const uint64_t n = held[which];
-          EXPECT_TRUE(a.live.insert({address, n, n * 2, n * 3, static_cast<uint32_t>(n), thread_of(n)}));
+          EXPECT_TRUE(a.live.insert({{address, n, n * 2, n * 3, static_cast<uint32_t>(n), thread_of(n)}}));
         }
       }
       for (uint64_t which = 0; which < 64; ++which) {
@@ -159,7 +159,7 @@ TEST(HeapMap, AStaleCommitDoesNotHideTheSuccessorFromItsFree) {
 TEST(HeapMap, WhatEraseFindsChangedSomebodyHasChanged) {
   ScopedArena a;
   constexpr uint64_t kAddress = 0x7000;
-  constexpr LiveSample kSample{kAddress, 64, 512, 1, 1, 1};
+  constexpr LiveSample kSample{{kAddress, 64, 512, 1, 1, 1}};
   constexpr uint64_t kOtherRate = 1024;
   constexpr uint32_t kOtherStack = 2;
   ASSERT_TRUE(a.live.insert(kSample));

@@ -14,7 +14,7 @@ namespace memprof::heap_map_test {
 using testing_support::ScopedArena;
 
 inline LiveSample sample_at(uint64_t address, uint64_t n = 0) {
-  return {address, n + 1, n + 2, n + 3, static_cast<uint32_t>(n % 1000), static_cast<uint32_t>(n + 5)};
+  return {{address, n + 1, n + 2, n + 3, static_cast<uint32_t>(n % 1000), static_cast<uint32_t>(n + 5)}};
 }
 
 inline uint32_t open_levels(const ScopedArena& a) {

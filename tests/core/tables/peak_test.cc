@@ -35,7 +35,7 @@ class Heap {
 
   LiveSample sample(uint32_t stack, uint64_t size_bytes, uint64_t rate_bytes = 1) {
     ++clock_;
-    return {0x7f0000000000 + clock_ * 64, size_bytes, rate_bytes, clock_, stack, 1};
+    return {{0x7f0000000000 + clock_ * 64, size_bytes, rate_bytes, clock_, stack, 1}};
   }
   LiveSample add(uint32_t stack, uint64_t size_bytes, uint64_t rate_bytes = 1) {
     const LiveSample s = sample(stack, size_bytes, rate_bytes);
@@ -258,7 +258,7 @@ TEST(Peak, ThreadsThatRaceLoseNothing) {
   const uint64_t before = heap.arena().header().peak.chooser_bytes.load();
   run_threads(4, [&](uint64_t thread) {
     for (uint64_t i = 0; i < 20000; ++i) {
-      const LiveSample s{(thread << 32) + 64 * i, 64 + i % 1000, 1, i, static_cast<uint32_t>(i % 4), 1};
+      const LiveSample s{{(thread << 32) + 64 * i, 64 + i % 1000, 1, i, static_cast<uint32_t>(i % 4), 1}};
       heap.peaks().add(s);
       heap.peaks().take(s, i);
     }

@@ -153,14 +153,14 @@ TEST(StackFolding, ThePeakKeepsWhatItHeld) {
   const PeakTable peaks(a.arena);
   for (uint64_t i = 0; i < 100; ++i) {
     const uint32_t id = intern(a, i);
-    const LiveSample sample{0x10000 + i * 16, 1000, 1, 1 + i, a.stacks.ref(id), 1};
+    const LiveSample sample{{0x10000 + i * 16, 1000, 1, 1 + i, a.stacks.ref(id), 1}};
     a.stacks.add_allocated(id, 1000, weigh(1000, 1));
     peaks.add(sample);
     a.stacks.add_freed(id, 1000, weigh(1000, 1), 5);
   }
   for (uint64_t i = 0; i < 100; ++i) {
     const uint32_t id = intern(a, i);
-    const LiveSample sample{0x10000 + i * 16, 1000, 1, 1 + i, a.stacks.ref(id), 1};
+    const LiveSample sample{{0x10000 + i * 16, 1000, 1, 1 + i, a.stacks.ref(id), 1}};
     peaks.take(sample, 1000);
     a.stacks.release(id);
     a.stacks.release(id);

@@ -81,12 +81,12 @@ int main(void) {
   STRUCT(memprof_record);
   FIELD(memprof_record, address);
   FIELD(memprof_record, size_bytes);
-  FIELD(memprof_record, weight_bytes);
-  FIELD(memprof_record, weight_count);
   FIELD(memprof_record, rate_bytes);
   FIELD(memprof_record, time_ns);
   FIELD(memprof_record, stack_id);
   FIELD(memprof_record, thread_id);
+  FIELD(memprof_record, weight_bytes);
+  FIELD(memprof_record, weight_count);
   STRUCT(memprof_totals);
   FIELD(memprof_totals, samples);
   FIELD(memprof_totals, size_bytes);
