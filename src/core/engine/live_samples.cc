@@ -6,6 +6,7 @@
 #include "core/engine/reported.h"
 #include "core/sampling/sampled_filter.h"
 #include "platform/clock.h"
+#include "platform/probes.h"
 
 namespace memprof::profiler {
 namespace {
@@ -43,12 +44,11 @@ void account_refused(const LiveSample& sample, const Weight& weight) {
 void account_freed(const LiveSample& freed, const KeptFrom& kept) {
   const uint32_t stack = stack_id_of(freed.stack_id);
   const uint64_t now = platform::monotonic_ns();
+  const uint64_t lifetime_ns = now > freed.time_ns ? now - freed.time_ns : 0;
   // What is freed because the process ends had no lifetime that the program gave it.
   const bool stays = is_kept(freed, kept);
-  StackTotals* const sums =
-      stays ? g_stacks.freed_at_end(stack)
-            : g_stacks.freed_sums(stack,
-                                  now > freed.time_ns ? now - freed.time_ns : 0);  // its line comes meanwhile
+  StackTotals* const sums = stays ? g_stacks.freed_at_end(stack)
+                                  : g_stacks.freed_sums(stack, lifetime_ns);  // its line comes meanwhile
   const Weight weight = weigh(freed.size_bytes, freed.rate_bytes);
   g_peaks.take(freed, now);
   add_totals(sums, freed.size_bytes, weight);
@@ -56,6 +56,8 @@ void account_freed(const LiveSample& freed, const KeptFrom& kept) {
   if (!stays) {
     g_stacks.release(stack);
   }
+  platform::probe_free(reported::address_of(freed.address), freed.size_bytes, rounded_bytes(weight),
+                       lifetime_ns);
   if ((freed.address & reported::kBit) == 0) counts::look(now, {__builtin_frame_address(0)});
 }
 
@@ -66,6 +68,7 @@ void account_thinned(const LiveSample& thinned, uint64_t now_ns) {
   g_stacks.add_thinned(stack, thinned.size_bytes, weight);
   live_weight().fetch_sub(rounded_bytes(weight), std::memory_order_relaxed);
   g_stacks.release(stack);
+  platform::probe_thin(reported::address_of(thinned.address), thinned.size_bytes, rounded_bytes(weight));
 }
 
 void account_new_rate(const LiveSample& before, const LiveSample& now, bool is_first_kept, uint64_t now_ns) {

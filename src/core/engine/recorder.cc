@@ -8,7 +8,6 @@
 #include "core/engine/frame_rooms.h"
 #include "core/engine/live_samples.h"
 #include "core/engine/ownership.h"
-#include "core/engine/runtimes.h"
 #include "core/engine/thinning.h"
 #include "core/rates/fine_start.h"
 #include "core/rates/load_log.h"
@@ -18,6 +17,7 @@
 #include "core/sampling/weight.h"
 #include "platform/clock.h"
 #include "platform/imports.h"
+#include "platform/probes.h"
 #include "platform/process.h"
 
 namespace memprof::profiler {
@@ -215,7 +215,8 @@ void end_allocation(Pending* pending, const void* block, uint64_t size_bytes, ui
     pending->stack = StackTable::kNone;
     enter_stack(entry, pending);
   }
-  Statistics& statistics = g_arena.header().statistics;
+  ArenaHeader& header = g_arena.header();
+  Statistics& statistics = header.statistics;
   if (pending->stack == StackTable::kNone) {
     count_walk(statistics, pending->walk);
     count_dropped(statistics.dropped_stack_table, weight);
@@ -236,17 +237,18 @@ void end_allocation(Pending* pending, const void* block, uint64_t size_bytes, ui
   // Before other threads find it: one of them may thin it.
   account_live(sample, weight);
   if (g_sampled_filter.mark(address)) count(statistics.filter_saturated);
-  if (!g_live.insert(sample)) {
+  if (g_live.insert(sample)) {
+    platform::probe_sample(reported::address_of(address), size_bytes, rounded_bytes(weight), rate_bytes,
+                           sample.thread_id);
+  } else {
     count_dropped(statistics.dropped_live_table, weight);
     account_refused(sample, weight);
   }
-  const uint64_t start_ns = g_arena.header().start_ns;
-  load_log::count(&g_arena.header().load, load_log::counted_bytes(weight.bytes, rate_bytes),
-                  time_ns > start_ns ? time_ns - start_ns : 0);
-  RateLog& rate_log = g_arena.header().rates;
-  if (__builtin_expect(rate_log.is_counted.load(std::memory_order_relaxed) != 0, 0)) {
-    rates::count_sample(&rate_log, rate_bytes, rounded_bytes(weight));
-    fine_start::count_sample(&g_arena.header(), rounded_bytes(weight), time_ns);
+  load_log::count(&header.load, load_log::counted_bytes(weight.bytes, rate_bytes),
+                  time_ns > header.start_ns ? time_ns - header.start_ns : 0);
+  if (__builtin_expect(header.rates.is_counted.load(std::memory_order_relaxed) != 0, 0)) {
+    rates::count_sample(&header.rates, rate_bytes, rounded_bytes(weight));
+    fine_start::count_sample(&header, rounded_bytes(weight), time_ns);
   }
   thin_live_samples(time_ns);
   budget::look(time_ns);
