@@ -219,8 +219,7 @@ void end_allocation(Pending* pending, const void* block, uint64_t size_bytes, ui
   Statistics& statistics = header.statistics;
   if (pending->stack == StackTable::kNone) {
     count_walk(statistics, pending->walk);
-    count_dropped(statistics.dropped_stack_table, weight);
-    return;
+    return count_dropped(statistics.dropped_stack_table, weight);
   }
   g_stacks.add_allocated(pending->stack, size_bytes, weight);
   if (g_sampled_filter.may_be(block)) {
