@@ -50,7 +50,7 @@ class ShipRun(ship_test.Base):
         server = otlp_server.Server()
         self.addCleanup(server.close)
         self.run_shipped("--ship", server.url, "--pid-label",
-                         code="kept = [bytearray(20_000) for _ in range(200)]\nprint('out')\nimport os; os._exit(3)", status=3)
+                         code="kept = [bytearray(20_000) for _ in range(200)]\nprint('out', flush=True)\nimport os; os._exit(3)", status=3)
         self.assertEqual(server.wrong, [])
         report = self.report(self.folder / "out.pb.gz")["totals"]
         totals = server.totals()

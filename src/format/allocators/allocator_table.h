@@ -314,6 +314,7 @@ inline constexpr MappingFunction kMappingFunctions[] = {
     {"mimalloc", "_mi_os_alloc", false},
     {"mimalloc", "_mi_os_alloc_aligned", false},
     {"mimalloc", "unix_mmap", false},
+    {"tcmalloc", "_Z20TCMalloc_SystemAllocmPmm", false},
 };
 inline constexpr const char* kExcluded[] = {"__asan_init", "__hwasan_init", "__msan_init", "__tsan_init",
                                             "memprof_init"};

@@ -82,7 +82,7 @@ inline void fill(ScopedArena& a, uint64_t records) {
   }
   for (uint64_t i = 0; i < records; ++i) {
     EXPECT_TRUE(a.live.insert(
-        {0x7f0000000000 + i * 32, 64 + i % 3, 4096 + i % 2, 1000 + i, static_cast<uint32_t>(i % 10), 7}));
+        {{0x7f0000000000 + i * 32, 64 + i % 3, 4096 + i % 2, 1000 + i, static_cast<uint32_t>(i % 10), 7}}));
   }
   const uint64_t here[] = {reinterpret_cast<uint64_t>(&fill)};
   a.modules.note(here, 1);

@@ -152,6 +152,7 @@ TEST(AllocatorFunctions, FunctionsThatMapMemory) {
   EXPECT_EQ(found("je_extent_alloc_mmap"), "jemalloc ");
   EXPECT_EQ(found("os_pages_map.constprop.0"), "jemalloc _rjem_");
   EXPECT_EQ(found("_mi_prim_alloc"), "mimalloc ");
+  EXPECT_EQ(found("_Z20TCMalloc_SystemAllocmPmm"), "tcmalloc ");
   EXPECT_EQ(found("other_pages_map"), "none");
   EXPECT_EQ(found("pages_map"), "none");
   EXPECT_EQ(found("my_os_pages_map2"), "never");

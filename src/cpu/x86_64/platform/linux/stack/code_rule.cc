@@ -145,19 +145,21 @@ class Follower {
     if (target == 0) {
       return is_relative_to_code(i) ? word_at(next + static_cast<uint64_t>(i.raw.disp.value)) : 0;
     }
+    // A stub is a jump, with or without an endbr64 in front; functions begin with that, too.
     ZydisDecodedInstruction stub;
-    for (int n = 0; n < 2 && target >= code_.start && target < code_.limit; ++n) {
-      if (!ZYAN_SUCCESS(ZydisDecoderDecodeInstruction(
-              &decoder_, nullptr, reinterpret_cast<const void*>(target), code_.limit - target, &stub))) {
+    uint64_t at = target;
+    for (int n = 0; n < 2 && at >= code_.start && at < code_.limit; ++n) {
+      if (!ZYAN_SUCCESS(ZydisDecoderDecodeInstruction(&decoder_, nullptr, reinterpret_cast<const void*>(at),
+                                                      code_.limit - at, &stub))) {
         break;
       }
+      at += stub.length;
       if (stub.mnemonic == ZYDIS_MNEMONIC_JMP && is_relative_to_code(stub)) {
-        return word_at(target + stub.length + static_cast<uint64_t>(stub.raw.disp.value));
+        return word_at(at + static_cast<uint64_t>(stub.raw.disp.value));
       }
       if (stub.mnemonic != ZYDIS_MNEMONIC_ENDBR64) {
         break;
       }
-      target += stub.length;
     }
     return target;
   }

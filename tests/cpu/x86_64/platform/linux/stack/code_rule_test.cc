@@ -27,8 +27,11 @@ bool is_noreturn(uint64_t function) {
 }
 
 // "none", or the rule, of code that a call of five bytes comes before.
-std::string rule_of(std::vector<uint8_t> code, bool begins_stacks = false) {
+// `begins_with_mark`: the function at the beginning begins with an endbr64.
+std::string rule_of(std::vector<uint8_t> code, bool begins_stacks = false, bool begins_with_mark = false) {
   std::vector<uint8_t> bytes(32, 0x90);  // nop
+  constexpr uint8_t kMark[] = {0xf3, 0x0f, 0x1e, 0xfa};
+  if (begins_with_mark) std::copy(std::begin(kMark), std::end(kMark), bytes.begin());
   bytes[27] = 0xe8;
   bytes[28] = 0;
   bytes.insert(bytes.end(), code.begin(), code.end());
@@ -84,6 +87,7 @@ TEST(CodeRule, WhatNeverReturns) {
   const std::vector<uint8_t> ends{0xe8, 0xdb, 0xff, 0xff, 0xff};  // call of the beginning
   EXPECT_EQ("none", rule_of(ends));
   EXPECT_EQ("root", rule_of(ends, true));
+  EXPECT_EQ("root", rule_of(ends, true, true));
   EXPECT_EQ("sp+2", rule_of({0x74, 0x05, 0xe8, 0xd9, 0xff, 0xff, 0xff, 0x5b, 0xc3}, true));
 }
 

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """No two types of one namespace have one name: a program that has both is wrong, and neither compiler nor linker says so.
 
-usage: types.py ROOT         prints each type that is defined twice as file:line, exits 1 if there is one
-       types.py --self-test  plants such types, and what only looks like one
+usage: type_names.py ROOT         prints each type that is defined twice as file:line, exits 1 if there is one
+       type_names.py --self-test  plants such types, and what only looks like one
 
 Of types in headers, and of those in sources that are not in an unnamed namespace. What is defined in two folders of
 systems or C libraries is one in each program.
