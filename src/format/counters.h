@@ -110,7 +110,11 @@ namespace memprof {
   FACT(uint64_t, small_processes, "small_processes", "small_processes", kMissing, kSum, kReported)           \
   FACT(uint64_t, small_allocated_bytes, "small_allocated", "small_allocated_bytes", kMissing, kSum, kReported) \
   /* peak_resident_bytes is of shortly before the peak: the heap grew until the process was killed. */         \
-  FACT(bool, is_peak_resident_before, "peak_resident_before", "peak_resident_is_before", kMoments, kOfOneProcess, kReported)
+  FACT(bool, is_peak_resident_before, "peak_resident_before", "peak_resident_is_before", kMoments, kOfOneProcess, kReported) \
+  /* Who ran the process saw the system's OOM killer end it (of a merge: one of them), and the memory that its group */ \
+  /* may have, 0: no limit, or not known. */                                                                   \
+  FACT(bool, is_oom_killed, "oom_killed", "oom_killed", kEnds, kMax, kReported)                              \
+  FACT(uint64_t, memory_limit_bytes, "memory_limit", "memory_limit_bytes", kMoments, kMax, kReported)
 // clang-format on
 
 // For lines that are not looked at.

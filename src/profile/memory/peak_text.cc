@@ -54,4 +54,10 @@ std::vector<std::string> untold_peak_lines(const ProfileFacts& facts, Metric lis
   return lines;
 }
 
+std::string oom_kill_text(uint64_t memory_limit_bytes) {
+  return memory_limit_bytes != 0 ? "killed by the OOM killer at the memory limit of its group, " +
+                                       format_bytes(static_cast<double>(memory_limit_bytes))
+                                 : "killed by the OOM killer";
+}
+
 }  // namespace memprof::profile

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the header of a report says of the peak besides its bytes and blocks.
+// What the header of a report says of the peak besides its bytes and blocks, and of an end by the OOM killer.
 //
 // Threads: no state.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -18,5 +19,8 @@ std::vector<std::string> peak_moment_lines(const ProfileFacts& facts, double hea
 // In place of its bytes and blocks where there are samples, but none tells the peak.  `listed`: the metric of the
 // report.
 std::vector<std::string> untold_peak_lines(const ProfileFacts& facts, Metric listed);
+
+// "killed by the OOM killer at the memory limit of its group, 512.0 MiB".  0: there was no such limit.
+std::string oom_kill_text(uint64_t memory_limit_bytes);
 
 }  // namespace memprof::profile

@@ -134,8 +134,8 @@ TEST(AllocatorFunctions, SanitizersAndMemprofAreLeftAlone) {
 
 TEST(AllocatorFunctions, FunctionsThatMapMemory) {
   AllocatorNames names(true);
-  const std::initializer_list<const char*> all = {"_rjem_mallocx", "_rjem_malloc", "mallocx", "malloc",
-                                                  "mi_malloc"};
+  const std::initializer_list<const char*> all = {"_rjem_mallocx", "_rjem_malloc", "mallocx",
+                                                  "malloc",        "mi_malloc",    "tc_malloc"};
   for (const char* name : all) names.note(name);
   const auto found = [&](const char* name) -> std::string {
     const int i = names.mapped_for(name);

@@ -54,7 +54,7 @@ TEST(Comments, FactsStandInTheirOrder) {
       "anonymous_stacks=33 "
       "anonymous_modules=34 anonymous_own=35 anonymous_unseen=36 unsampled_processes=37 import_taken=38 import_unseen_ns=39 bypassing_libraries=40 "
       "small_processes=41 small_allocated=42 "
-      "peak_resident_before=1 python=779 python_objects=1 "
+      "peak_resident_before=1 oom_killed=1 memory_limit=45 python=779 python_objects=1 "
       "python_stacks=2 runtime3=258 "
       "runtime3_objects=1 runtime3_stacks=2 runtime3_name=a%20b",
       comment_of(facts));
@@ -85,7 +85,7 @@ TEST(Comments, TheLongestFits) {
   CommentText text;
   profile_comment(text, long_name.data(), long_name.size(), facts);
   // Flags and the version have one digit.
-  EXPECT_EQ(max_of_profile_comment(), text.size() + 4 * 19);
+  EXPECT_EQ(max_of_profile_comment(), text.size() + 5 * 19);
 }
 
 }  // namespace

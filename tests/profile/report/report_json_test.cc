@@ -38,8 +38,8 @@ TEST(ReportJson, HasTheDocumentedFields) {
             "anonymous_malloc_bytes anonymous_stacks_bytes anonymous_modules_bytes anonymous_own_bytes "
             "anonymous_unseen_bytes unsampled_processes bypassing_libraries "
             "small_processes small_allocated_bytes "
-            "ended live_is_before_end peak_after_ns peak_resident_bytes max_resident_bytes "
-            "peak_files_bytes peak_free_bytes peak_resident_is_before metric totals rows "
+            "ended live_is_before_end oom_killed peak_after_ns peak_resident_bytes max_resident_bytes "
+            "peak_files_bytes peak_free_bytes peak_resident_is_before memory_limit_bytes metric totals rows "
             "stack_health ");
   EXPECT_EQ(keys(json["totals"]),
             "alloc_objects alloc_space inuse_objects inuse_space peak_objects peak_space ");

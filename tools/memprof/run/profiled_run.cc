@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <csignal>
 #include <cstdlib>
 #include <cstring>
 #include <ctime>
@@ -31,6 +32,7 @@
 #include "memprof/io/temporary_folder.h"
 #include "memprof/record/run_recorder.h"
 #include "memprof/run/child_process.h"
+#include "memprof/run/oom_kill.h"
 #include "memprof/run/processes/process_collector.h"
 #include "memprof/run/run_shipper.h"
 #include "profile/text/units.h"
@@ -343,6 +345,7 @@ FinishedRun run_profiled(const RunOptions& options) {
   std::optional<RunShipper> shipper;
   if (options.ship) shipper.emplace(*options.ship, arenas, run_token);
   ProcessCollector collector(arenas, folder.path(), {facts.pid, run_token, options.follow});
+  const OomWatch oom;
   if (const int error = child.start(); error != 0) {
     const bool is_missing = error == ENOENT || error == ENOTDIR;
     throw Failure(command + ": cannot run it: " + error_text(error), is_missing ? kNotFound : kCannotExecute);
@@ -384,6 +387,8 @@ FinishedRun run_profiled(const RunOptions& options) {
     return run;
   }
   if (WIFEXITED(wait_status)) say_if_another_ended(run.outputs, facts, child.last_name());
+  mark_oom_killed(&run.outputs, oom.kills(), oom.limit_bytes(), facts.pid,
+                  WIFSIGNALED(wait_status) && WTERMSIG(wait_status) == SIGKILL);
   missing.small = small;
   missing.unsampled = count_unsampled(collected, former, run.outputs);
   run.is_written = write_outputs(run.outputs, options, missing, folder);

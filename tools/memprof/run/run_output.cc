@@ -11,6 +11,7 @@
 #include "memprof/io/path_pattern.h"
 #include "memprof/io/profile_input.h"
 #include "memprof/io/profile_output.h"
+#include "memprof/run/oom_kill.h"
 #include "memprof/run/processes/left_profile.h"
 #include "profile/compare/merge.h"
 #include "profile/memory/unseen_heap.h"
@@ -270,7 +271,10 @@ std::vector<RunOutput> choose_outputs(std::vector<ProcessProfile> processes, con
     if (!outputs.empty() && !has_pid(options.output)) path = with_part(path, std::to_string(process.pid));
     // An id that two processes had, one after the other.
     for (int n = 2; !taken.insert(path).second; ++n) path = with_part(path, std::to_string(n));
-    outputs.push_back({std::move(process), std::move(path), "", "", ""});
+    RunOutput output;
+    output.process = std::move(process);
+    output.path = std::move(path);
+    outputs.push_back(std::move(output));
   }
   std::vector<profile::CommandLine> command_lines;
   for (const RunOutput& output : outputs) {
@@ -293,6 +297,8 @@ bool write_outputs(const std::vector<RunOutput>& outputs, const RunOptions& opti
     profile.told_apart = output.told_apart;
     // The library asks at peaks and at the end: of a program that was ended by a signal it does not know the most.
     profile.max_resident_bytes = std::max(profile.max_resident_bytes, output.process.max_resident_bytes);
+    profile.is_oom_killed = output.is_oom_killed;
+    profile.memory_limit_bytes = output.memory_limit_bytes;
   };
   if (options.merge) {
     return write_merged(outputs, options, missing, folder, [&](const RunOutput& output) {
@@ -318,7 +324,11 @@ bool write_outputs(const std::vector<RunOutput>& outputs, const RunOptions& opti
       complain("the profile without names is kept: memprof report " + shell_word(output.process.path));
     }
   }
-  if (!written.empty() && !options.quiet) say_written(written, missing);
+  if (written.empty() || options.quiet) return written.size() == outputs.size();
+  for (const RunOutput& output : written) {
+    if (output.is_oom_killed) complain(oom_kill_line(output));
+  }
+  say_written(written, missing);
   return written.size() == outputs.size();
 }
 

@@ -23,9 +23,11 @@ namespace memprof::cli {
 struct RunOutput {
   ProcessProfile process;
   std::string path;
-  std::string unseen_heap;  // profile::unseen_heap_text
-  std::string told_apart;   // Profile::told_apart
-  std::string bypassing;    // profile::bypassing_text
+  std::string unseen_heap;          // profile::unseen_heap_text
+  std::string told_apart;           // Profile::told_apart
+  std::string bypassing;            // profile::bypassing_text
+  bool is_oom_killed = false;       // oom_kill.h
+  uint64_t memory_limit_bytes = 0;  // then, of its group; 0: none
 };
 
 struct RunFacts {

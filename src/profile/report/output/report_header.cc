@@ -380,6 +380,7 @@ std::string subject_line(const Report& report, const TextWriter& writer) {
   }
   if (report.duration_ns != 0)
     when += fmt::format(", after {:.1f} s", static_cast<double>(report.duration_ns) / 1e9);
+  if (report.is_oom_killed) when += ", " + oom_kill_text(report.memory_limit_bytes);
   return writer.bold(name) + when;
 }
 

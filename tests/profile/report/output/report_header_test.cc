@@ -19,6 +19,19 @@ std::string header_of(Builder& b, const ReportOptions& options = {}) {
   return writer.take();
 }
 
+TEST(ReportHeader, ThatItWasKilledByTheOomKillerStandsFirst) {
+  Builder b;
+  b.profile().duration_ns = 2'000'000'000;
+  b.profile().is_oom_killed = true;
+  const TextWriter writer{TextOptions()};
+  EXPECT_THAT(subject_line(build_report(b.profile()), writer),
+              ::testing::EndsWith(", after 2.0 s, killed by the OOM killer"));
+  b.profile().memory_limit_bytes = 512 << 20;
+  EXPECT_THAT(subject_line(build_report(b.profile()), writer),
+              ::testing::EndsWith(
+                  ", after 2.0 s, killed by the OOM killer at the memory limit of its group, 512.0 MiB"));
+}
+
 TEST(ReportHeader, SaysWhereCallsHaveNoHook) {
   Builder b;
   b.stack({b.at("f")}, 100, 1);

@@ -38,5 +38,26 @@ TEST_F(GroupMemory, OfVersion1TheMemoryControllersCounts) {
   EXPECT_EQ(group_memory_limit(root_), 7000u);
 }
 
+TEST_F(GroupMemory, KillsAreOfItsOwnGroupAndOfTheMachine) {
+  EXPECT_FALSE(count_oom_kills(root_).in_group);
+  EXPECT_FALSE(count_oom_kills(root_).on_machine);
+  write("/proc/self/cgroup", "0::/a/b\n");
+  write("/proc/vmstat", "pgfault 12\noom_kill 9\ndrop_pagecache 0\n");
+  EXPECT_FALSE(count_oom_kills(root_).in_group);
+  EXPECT_EQ(count_oom_kills(root_).on_machine, 9u);
+  write("/sys/fs/cgroup/a/memory.events", "low 0\nhigh 0\nmax 4\noom 3\noom_kill 5\noom_group_kill 0\n");
+  EXPECT_EQ(count_oom_kills(root_).in_group, 5u) << "a container's own group, called otherwise on the host";
+  write("/sys/fs/cgroup/a/b/memory.events", "oom_kill 2\n");
+  EXPECT_EQ(count_oom_kills(root_).in_group, 2u);
+}
+
+TEST_F(GroupMemory, KillsOfVersion1) {
+  write("/proc/self/cgroup", "9:cpu:/x\n4:memory:/x/y\n0::/\n");
+  write("/sys/fs/cgroup/memory/x/y/memory.oom_control", "oom_kill_disable 0\nunder_oom 0\noom_kill 7\n");
+  EXPECT_EQ(count_oom_kills(root_).in_group, 7u);
+  write("/sys/fs/cgroup/memory/x/y/memory.oom_control", "nonsense");
+  EXPECT_FALSE(count_oom_kills(root_).in_group);
+}
+
 }  // namespace
 }  // namespace memprof::cli

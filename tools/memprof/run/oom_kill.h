@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+// Whether the system's OOM killer ended processes of a run, and which.
+//
+// Model: the kernel counts its kills for a group of processes (cgroup) and for the machine, and does not say to others
+// whom it killed.  A process of the run that did not come to its end by itself, in a group with as many more kills as
+// there are such processes, was killed so; where there are fewer kills, those that had the most memory were, since the
+// OOM killer takes the largest.
+//
+// Threads: plain values.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "memprof/host/process/group_memory.h"
+#include "memprof/run/run_output.h"
+
+namespace memprof::cli {
+
+// What the kernel counted when the run began.  `root`: what stands before /proc and /sys.
+class OomWatch {
+ public:
+  explicit OomWatch(std::string root = "");
+
+  // How many were killed since.
+  uint64_t kills() const;
+  // Of the group, 0: none.
+  uint64_t limit_bytes() const { return limit_bytes_; }
+
+ private:
+  const std::string root_;
+  const OomKills before_;
+  const uint64_t limit_bytes_;
+};
+
+// Says of `outputs` which were killed; `started`: of the process that was started, which ended by SIGKILL or did not.
+void mark_oom_killed(std::vector<RunOutput>* outputs, uint64_t kills, uint64_t limit_bytes, uint64_t started,
+                     bool started_was_killed);
+
+// "app (pid 12) was killed by the OOM killer at the memory limit of its group, 512.0 MiB; handle held 61 % of 480.2 MiB".
+// Of one that was; its profile is at output.path, or what holds its memory is left out.
+std::string oom_kill_line(const RunOutput& output);
+
+}  // namespace memprof::cli
