@@ -2,7 +2,8 @@
 // What a tracer finds in the notes of this program and sees at their places: here a breakpoint and a handler of its signal.
 #include "platform/probes.h"
 
-#if defined(__linux__) && defined(__x86_64__)
+// ThreadSanitizer delivers signals late.
+#if defined(__linux__) && defined(__x86_64__) && !defined(__SANITIZE_THREAD__)
 
 #include <elf.h>
 #include <gtest/gtest.h>

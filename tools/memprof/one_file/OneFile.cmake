@@ -15,6 +15,13 @@ foreach(name dw elf re2 iberty lzma bz2 z c stdc++)
   endif()
   list(APPEND archives ${MEMPROF_ARCHIVE_${name}})
 endforeach()
+# Where RE2 rests on Abseil, elfutils and fmt are newer, too, than those that this links: Debian 13.
+find_package(PkgConfig QUIET)
+pkg_check_modules(MEMPROF_RE2 QUIET re2)
+if(MEMPROF_RE2_STATIC_LIBRARIES MATCHES "absl")
+  message(STATUS "memprof_one_file: not built, because RE2 needs Abseil's archives here; releases are made on Debian 12")
+  return()
+endif()
 list(FILTER archives EXCLUDE REGEX "lib(c|stdc\\+\\+)\\.a$") # which the compiler links itself
 find_library(MEMPROF_ARCHIVE_zstd libzstd.a) # newer elfutils
 if(MEMPROF_ARCHIVE_zstd)

@@ -58,8 +58,10 @@ void mark_oom_killed(std::vector<RunOutput>* outputs, uint64_t kills, uint64_t l
     const bool may_be = !process.has_ended && !process.still_runs;
     if (may_be && (process.pid != started || started_was_killed)) killed.push_back(&output);
   }
-  std::stable_sort(killed.begin(), killed.end(), [](const RunOutput* a, const RunOutput* b) {
-    return resident_bytes(a->process) > resident_bytes(b->process);
+  std::sort(killed.begin(), killed.end(), [](const RunOutput* a, const RunOutput* b) {
+    const uint64_t bytes_a = resident_bytes(a->process);
+    const uint64_t bytes_b = resident_bytes(b->process);
+    return bytes_a != bytes_b ? bytes_a > bytes_b : a->process.pid < b->process.pid;
   });
   for (size_t i = 0; i < killed.size() && i < kills; ++i) {
     killed[i]->is_oom_killed = true;
