@@ -30,7 +30,7 @@ enum class FactPart : uint8_t {
 // How the facts of two profiles become one.
 enum class FactMerge : uint8_t {
   kSum,
-  kMax,
+  kMax,          // of a flag: true if it is true of one
   kAll,          // a flag: true if it is true of all
   kOfOneProcess  // 0 as soon as there are two
 };

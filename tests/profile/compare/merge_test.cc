@@ -123,7 +123,7 @@ TEST(Merge, EachFactIsMergedAsTheListSays) {
   value = 1;
   for (const ProfileFact& fact : kProfileFacts) {
     const uint64_t expected = fact.merge == FactMerge::kSum   ? 11 * value
-                              : fact.merge == FactMerge::kMax ? 10 * value
+                              : fact.merge == FactMerge::kMax ? (fact.flag != nullptr ? 1 : 10 * value)
                               : fact.merge == FactMerge::kOfOneProcess
                                   ? 0
                                   : fact.flag == &ProfileFacts::has_ended;
