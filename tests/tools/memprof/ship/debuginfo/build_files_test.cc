@@ -100,6 +100,22 @@ TEST_F(BuildFilesTest, DebugFilesByBuildIdAndByLink) {
   EXPECT_EQ(name_of(BuildPart::kDebuginfo), "shop.debug") << "without names it is of no use";
 }
 
+// As it is for a user who can make links to what only a shipper of root may read.
+TEST_F(BuildFilesTest, ADebugFileHasTheOwnerOfItsProgram) {
+  if (geteuid() != 0) GTEST_SKIP() << "only root gives files away";
+  write_file(folder_ / "shop", elf(false, "shop.debug"));
+  write_file(folder_ / "secret", elf(true));
+  std::filesystem::create_symlink(folder_ / "secret", folder_ / "shop.debug");
+  constexpr uid_t kUser = 12345;
+  ASSERT_EQ(chown((folder_ / "shop").c_str(), kUser, kUser), 0);
+  const Mapped shop(folder_ / "shop");
+  look();
+  EXPECT_EQ(name_of(BuildPart::kExecutable), "shop");
+  EXPECT_EQ(name_of(BuildPart::kDebuginfo), "");
+  ASSERT_EQ(chown((folder_ / "secret").c_str(), kUser, kUser), 0);
+  EXPECT_EQ(name_of(BuildPart::kDebuginfo), "shop.debug");
+}
+
 TEST_F(BuildFilesTest, AFileStaysWhenItsProcessHasEnded) {
   write_file(folder_ / "shop", elf(true));
   {
