@@ -50,11 +50,12 @@ struct Debuginfod::Library {
       return function != nullptr;
     };
     g_get_user_data = nullptr;
-    const bool is_whole =
-        get("debuginfod_begin", begin) && get("debuginfod_end", end) &&
-        get("debuginfod_find_debuginfo", find_debuginfo) &&
-        get("debuginfod_find_executable", find_executable) && get("debuginfod_set_progressfn", set_progress) &&
-        get("debuginfod_set_user_data", set_user_data) && get("debuginfod_get_user_data", get_user_data);
+    const bool is_whole = get("debuginfod_begin", begin) && get("debuginfod_end", end) &&
+                          get("debuginfod_find_debuginfo", find_debuginfo) &&
+                          get("debuginfod_find_executable", find_executable) &&
+                          get("debuginfod_set_progressfn", set_progress) &&
+                          get("debuginfod_set_user_data", set_user_data) &&
+                          get("debuginfod_get_user_data", get_user_data);
     g_get_user_data = get_user_data;
     return is_whole;
   }

@@ -112,10 +112,9 @@ void BuildFiles::add(const std::string& build_id, const Place& place) {
     return;
   }
   // The first one is the newest of its kind.
-  const auto before =
-      place.is_of_root ? places.begin() : std::find_if(places.begin(), places.end(), [](const Place& other) {
-        return !other.is_of_root;
-      });
+  const auto before = place.is_of_root ? places.begin()
+                                       : std::find_if(places.begin(), places.end(),
+                                                      [](const Place& other) { return !other.is_of_root; });
   places.insert(before, place);
   if (places.size() > kMaxPlaces) places.pop_back();
 }
@@ -129,8 +128,9 @@ std::unique_ptr<BuildFile> BuildFiles::open_debug_file(const std::string& build_
     auto file = open_file(root + path, root.empty() ? Links::kFollow : Links::kRefuse, &status);
     if (file == nullptr) return std::unique_ptr<BuildFile>();
     // A folder of others may have links to what only this user may read.
-    if (!is_ours && (module == nullptr || fstat(module->descriptor.get(), &of_module) != 0 ||
-                     status.st_uid != of_module.st_uid || (!root.empty() && status.st_dev != of_module.st_dev))) {
+    if (!is_ours &&
+        (module == nullptr || fstat(module->descriptor.get(), &of_module) != 0 ||
+         status.st_uid != of_module.st_uid || (!root.empty() && status.st_dev != of_module.st_dev))) {
       return std::unique_ptr<BuildFile>();
     }
     const BuildNote note = read_build_note(file->descriptor.get());
@@ -143,7 +143,8 @@ std::unique_ptr<BuildFile> BuildFiles::open_debug_file(const std::string& build_
   if (place == nullptr || module == nullptr) return nullptr;
   const BuildNote note = read_build_note(module->descriptor.get());
   if (!note.link) return nullptr;
-  for (const std::string& path : profile::debug_link_candidates(place->mapped.path, *note.link, debug_root_)) {
+  for (const std::string& path :
+       profile::debug_link_candidates(place->mapped.path, *note.link, debug_root_)) {
     if (auto file = open(place->root, path, false)) return file;
   }
   return nullptr;
@@ -168,7 +169,8 @@ std::unique_ptr<BuildFile> BuildFiles::open(const BuildRequest& request, bool* i
     if (auto debug = open_debug_file(request.build_id, &place, file.get())) return debug;
     if (note.has_names) return file;
   }
-  return request.part == BuildPart::kDebuginfo ? open_debug_file(request.build_id, nullptr, nullptr) : nullptr;
+  return request.part == BuildPart::kDebuginfo ? open_debug_file(request.build_id, nullptr, nullptr)
+                                               : nullptr;
 }
 
 }  // namespace memprof::cli

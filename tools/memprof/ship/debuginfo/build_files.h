@@ -57,7 +57,7 @@ class BuildFiles {
   // Where a process has it.
   struct Place {
     MappedFile mapped;
-    std::string root;  // that `mapped.path` is below
+    std::string root;                // that `mapped.path` is below
     uint64_t device = 0, inode = 0;  // as the system has them of the open file
     bool is_of_root = false;         // nobody but root can have written it
   };

@@ -102,9 +102,9 @@ class Headers {
     const std::string table = bytes_at(fd_, offset, count * entry, kMaxTableBytes);
     for (uint64_t at = 0; at + entry <= table.size() && note->build_id.empty(); at += entry) {
       if (u32(table, at) != kSegmentNote) continue;
-      note->build_id = build_id_in(bytes_at(fd_, is_64_ ? u64(table, at + 8) : u32(table, at + 4),
-                                            is_64_ ? u64(table, at + 32) : u32(table, at + 16),
-                                            kMaxNoteBytes));
+      note->build_id =
+          build_id_in(bytes_at(fd_, is_64_ ? u64(table, at + 8) : u32(table, at + 4),
+                               is_64_ ? u64(table, at + 32) : u32(table, at + 16), kMaxNoteBytes));
     }
   }
 

@@ -126,8 +126,9 @@ class DebuginfoServer::Download : public std::enable_shared_from_this<Download> 
       response.content_length(file_->size_bytes);
     } else {
       ++(is_replaced_ ? state_.replaced : state_.missing);
-      text_ = is_replaced_ ? "the file with this build id was replaced\n"
-                           : "no watched process has a file with this build id, or it is not there any more\n";
+      text_ = is_replaced_
+                  ? "the file with this build id was replaced\n"
+                  : "no watched process has a file with this build id, or it is not there any more\n";
       response.set(http::field::content_type, "text/plain; charset=utf-8");
       response.content_length(text_.size());
       if (is_head_) text_.clear();
@@ -176,7 +177,8 @@ class DebuginfoServer::Download : public std::enable_shared_from_this<Download> 
     const int fd = file_->descriptor.get();
     part_.resize(std::min<uint64_t>(kPartBytes, file_->size_bytes - sent_));
     for (size_t done = 0; done < part_.size();) {
-      const ssize_t got = pread(fd, part_.data() + done, part_.size() - done, static_cast<off_t>(sent_ + done));
+      const ssize_t got =
+          pread(fd, part_.data() + done, part_.size() - done, static_cast<off_t>(sent_ + done));
       if (got <= 0) return false;
       done += static_cast<size_t>(got);
     }
@@ -258,9 +260,10 @@ HttpResponse DebuginfoServer::refuse(const HttpRequest& request) {
 std::string DebuginfoServer::metrics() const {
   std::string text;
   const auto add = [&](const char* name, const char* type, const char* help, uint64_t value) {
-    text += fmt::format("# HELP memprof_ship_debuginfo_{0} {1}\n# TYPE memprof_ship_debuginfo_{0} {2}\n"
-                        "memprof_ship_debuginfo_{0} {3}\n",
-                        name, help, type, value);
+    text += fmt::format(
+        "# HELP memprof_ship_debuginfo_{0} {1}\n# TYPE memprof_ship_debuginfo_{0} {2}\n"
+        "memprof_ship_debuginfo_{0} {3}\n",
+        name, help, type, value);
   };
   add("builds", "gauge", "Build ids that are known.", state_->known);
   add("served_total", "counter", "Files that were sent whole.", state_->served);

@@ -61,8 +61,9 @@ class ScrapeServer::State : public HttpSite {
 
   void start() {
     server_.start();
-    const bool are_there =
-        (debuginfo_ == nullptr || debuginfo_->start()) && thread_.start([this] { context_.run(); }) && maker_.start([this] { makers_.run(); });
+    const bool are_there = (debuginfo_ == nullptr || debuginfo_->start()) &&
+                           thread_.start([this] { context_.run(); }) &&
+                           maker_.start([this] { makers_.run(); });
     if (!are_there) throw Failure("ship: the system gives no thread (ulimit -u, ulimit -v)", 1);
   }
 
@@ -79,13 +80,13 @@ class ScrapeServer::State : public HttpSite {
   const HttpServer& server() const { return server_; }
   std::string metrics() const {
     return fmt::format(
-        "# HELP memprof_ship_scrapes_total Profiles that scrapers got.\n"
-        "# TYPE memprof_ship_scrapes_total counter\n"
-        "memprof_ship_scrapes_total {}\n"
-        "# HELP memprof_ship_scrapes_failed_total Profiles and lists that scrapers asked for and did not get.\n"
-        "# TYPE memprof_ship_scrapes_failed_total counter\n"
-        "memprof_ship_scrapes_failed_total {}\n",
-        served_.load(), failed_.load()) +
+               "# HELP memprof_ship_scrapes_total Profiles that scrapers got.\n"
+               "# TYPE memprof_ship_scrapes_total counter\n"
+               "memprof_ship_scrapes_total {}\n"
+               "# HELP memprof_ship_scrapes_failed_total Profiles and lists that scrapers asked for and did not get.\n"
+               "# TYPE memprof_ship_scrapes_failed_total counter\n"
+               "memprof_ship_scrapes_failed_total {}\n",
+               served_.load(), failed_.load()) +
            (debuginfo_ != nullptr ? debuginfo_->metrics() : "");
   }
 

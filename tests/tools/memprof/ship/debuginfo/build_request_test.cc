@@ -34,7 +34,8 @@ TEST(BuildRequest, HasAnIdAndAPart) {
 }
 
 TEST(BuildRequest, NoIdIsAPath) {
-  for (const std::string id : {"", "abcdef", "abcdef012", "abcdefg0", "../../aa", "%2e%2e%2f", "abcdef0.", "abcdef0 "}) {
+  for (const std::string id :
+       {"", "abcdef", "abcdef012", "abcdefg0", "../../aa", "%2e%2e%2f", "abcdef0.", "abcdef0 "}) {
     const Parsed parsed = parse("/buildid/" + id + "/debuginfo");
     EXPECT_FALSE(parsed.is_well) << id;
     EXPECT_EQ(parsed.status, 400U) << id;

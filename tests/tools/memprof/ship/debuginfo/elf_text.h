@@ -24,8 +24,8 @@ struct ElfText {
     link_bytes += number(0x12345678, 4);
     const std::string names("\0.gnu_debuglink\0.note\0", 22);
     const uint64_t names_at = 64 + 56, note_at = names_at + names.size(), link_at = note_at + note.size();
-    const std::string segment =
-        number(4, 4) + number(4, 4) + number(note_at, 8) + number(0, 16) + number(note.size(), 8) + number(0, 16);
+    const std::string segment = number(4, 4) + number(4, 4) + number(note_at, 8) + number(0, 16) +
+                                number(note.size(), 8) + number(0, 16);
     std::string sections = section(0, 0, 0, 0) + section(0, 3, names_at, names.size());
     if (!is_in_segment) sections += section(16, 7, note_at, note.size());
     if (!link.empty()) sections += section(1, 1, link_at, link_bytes.size());
@@ -34,7 +34,8 @@ struct ElfText {
     header.resize(16);
     header += number(3, 2) + number(62, 2) + number(1, 4) + number(0, 8) + number(64, 8) +
               number(link_at + link_bytes.size(), 8) + number(0, 4) + number(64, 2) + number(56, 2) +
-              number(is_in_segment ? 1 : 0, 2) + number(64, 2) + number(sections.size() / 64, 2) + number(1, 2);
+              number(is_in_segment ? 1 : 0, 2) + number(64, 2) + number(sections.size() / 64, 2) +
+              number(1, 2);
     return header + segment + names + note + link_bytes + sections + std::string(more_bytes, 'x');
   }
 
@@ -45,7 +46,8 @@ struct ElfText {
     return bytes;
   }
   static std::string section(uint64_t name, uint64_t type, uint64_t at, uint64_t size) {
-    return number(name, 4) + number(type, 4) + number(0, 16) + number(at, 8) + number(size, 8) + number(0, 24);
+    return number(name, 4) + number(type, 4) + number(0, 16) + number(at, 8) + number(size, 8) +
+           number(0, 24);
   }
 };
 
