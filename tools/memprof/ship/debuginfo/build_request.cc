@@ -18,7 +18,8 @@ std::string parse_build_id(std::string_view text) {
   std::string id;
   for (const char c : text) {
     const bool is_upper = c >= 'A' && c <= 'F';
-    if (!is_upper && !(c >= 'a' && c <= 'f') && !(c >= '0' && c <= '9')) return "";
+    const bool is_digit = is_upper || (c >= 'a' && c <= 'f') || (c >= '0' && c <= '9');
+    if (!is_digit) return "";
     id += is_upper ? static_cast<char>(c - 'A' + 'a') : c;
   }
   return id;

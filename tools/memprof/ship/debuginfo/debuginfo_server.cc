@@ -188,7 +188,7 @@ class DebuginfoServer::Download : public std::enable_shared_from_this<Download> 
 
   void close() {
     beast::error_code ignored;
-    stream_.socket().shutdown(asio::ip::tcp::socket::shutdown_send, ignored);
+    static_cast<void>(stream_.socket().shutdown(asio::ip::tcp::socket::shutdown_send, ignored));
   }
 
   beast::tcp_stream stream_;
