@@ -140,7 +140,9 @@ TEST(Debuginfod, NamesAProgramThatIsGone) {
   options.debuginfod = &debuginfod;
   const SymbolizeSummary summary = Symbolizer().symbolize(profile, options);
   EXPECT_EQ(fixture::names(profile), fixture::expected_names(running));
-  EXPECT_EQ(server.path(), "GET /buildid/" + std::string(fixture::kBuildId) + "/executable");
+  // The program first, and since it has no debug info, its debug file.
+  EXPECT_EQ(server.requests(), 2);
+  EXPECT_EQ(server.path(), "GET /buildid/" + std::string(fixture::kBuildId) + "/debuginfo");
   EXPECT_TRUE(summary.warnings.empty());
 }
 
