@@ -16,7 +16,7 @@ from ship_test import Base
 HEAP = "/debug/pprof/heap"
 
 
-class Listen(Base):
+class Listening(Base):
     def listen(self, *more, host="a", address="0", service=("--service", "shop")):
         """A shipper that listens; returns it when it says where."""
         command = [e2e.COMMAND, "ship", "--listen", address, *service, "--host", host, *more]
@@ -76,6 +76,8 @@ class Listen(Base):
     def own(self, name):
         return int(re.search(rf"(?m)^memprof_ship_{name} (\d+)$", self.get("/metrics").decode())[1])
 
+
+class Listen(Listening):
     def test_totals(self):
         first, second = self.begin(), self.begin()
         shipper = self.listen()

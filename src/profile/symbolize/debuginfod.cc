@@ -34,7 +34,9 @@ struct Debuginfod::Library {
   using Progress = int (*)(void* client, long bytes, long total);
   void* (*begin)() = nullptr;
   void (*end)(void* client) = nullptr;
-  int (*find_debuginfo)(void* client, const unsigned char* build_id, int size, char** path) = nullptr;
+  using Find = int(void* client, const unsigned char* build_id, int size, char** path);
+  Find* find_debuginfo = nullptr;
+  Find* find_executable = nullptr;
   void (*set_progress)(void* client, Progress progress) = nullptr;
   void (*set_user_data)(void* client, void* data) = nullptr;
   void* (*get_user_data)(void* client) = nullptr;
@@ -48,10 +50,12 @@ struct Debuginfod::Library {
       return function != nullptr;
     };
     g_get_user_data = nullptr;
-    const bool is_whole =
-        get("debuginfod_begin", begin) && get("debuginfod_end", end) &&
-        get("debuginfod_find_debuginfo", find_debuginfo) && get("debuginfod_set_progressfn", set_progress) &&
-        get("debuginfod_set_user_data", set_user_data) && get("debuginfod_get_user_data", get_user_data);
+    const bool is_whole = get("debuginfod_begin", begin) && get("debuginfod_end", end) &&
+                          get("debuginfod_find_debuginfo", find_debuginfo) &&
+                          get("debuginfod_find_executable", find_executable) &&
+                          get("debuginfod_set_progressfn", set_progress) &&
+                          get("debuginfod_set_user_data", set_user_data) &&
+                          get("debuginfod_get_user_data", get_user_data);
     g_get_user_data = get_user_data;
     return is_whole;
   }
@@ -152,6 +156,14 @@ bool Debuginfod::is_given_up(Query* query, long bytes, long total) const {
 }
 
 std::string Debuginfod::find(const std::string& build_id, const std::string& path) {
+  return find(Wanted::kDebuginfo, build_id, path);
+}
+
+std::string Debuginfod::find_executable(const std::string& build_id, const std::string& path) {
+  return find(Wanted::kExecutable, build_id, path);
+}
+
+std::string Debuginfod::find(Wanted wanted, const std::string& build_id, const std::string& path) {
   if (build_id.empty() || urls() == nullptr || !begin()) return "";
   Query query;
   query.self = this;
@@ -166,8 +178,9 @@ std::string Debuginfod::find(const std::string& build_id, const std::string& pat
   }
   char* found = nullptr;
   // Size 0: the build id is hexadecimal text.
-  const int fd =
-      library_->find_debuginfo(client_, reinterpret_cast<const unsigned char*>(build_id.c_str()), 0, &found);
+  Library::Find* const ask =
+      wanted == Wanted::kDebuginfo ? library_->find_debuginfo : library_->find_executable;
+  const int fd = ask(client_, reinterpret_cast<const unsigned char*>(build_id.c_str()), 0, &found);
   display.reset();
   library_->set_user_data(client_, nullptr);
   const std::unique_ptr<char, decltype(&std::free)> owned(found, &std::free);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Debug files from the servers in DEBUGINFOD_URLS, by build id.  elfutils' libdebuginfod asks them and keeps
+// Debug files, and modules that are gone, from the servers in DEBUGINFOD_URLS, by build id.  elfutils' libdebuginfod asks them and keeps
 // what it got in the user's cache; it is loaded when it is first needed, so that nothing else depends on it.
 //
 // Threads: one object, one thread; libdebuginfod may start some.
@@ -33,6 +33,9 @@ class Debuginfod {
   // No server is contacted while DEBUGINFOD_URLS is not set.
   std::string find(const std::string& build_id, const std::string& path);
 
+  // The same of the module itself, where it is not on this machine any more.
+  std::string find_executable(const std::string& build_id, const std::string& path);
+
   // What went wrong, one line; empty: nothing.
   const std::string& warning() const { return warning_; }
 
@@ -40,7 +43,9 @@ class Debuginfod {
   struct Query;
   struct Library;
   class Display;
+  enum class Wanted { kDebuginfo, kExecutable };
   bool begin();
+  std::string find(Wanted wanted, const std::string& build_id, const std::string& path);
   bool is_given_up(Query* query, long bytes, long total) const;
   static int on_progress(void* client, long bytes, long total);
 

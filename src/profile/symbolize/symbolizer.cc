@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <string_view>
+#include <utility>
 
 #include "format/affixes.h"
 #include "format/runtime_frame.h"
@@ -71,6 +72,15 @@ std::unique_ptr<ObjectFile> open_profiled_file(const Profile& profile, const Map
     return nullptr;
   }
   return file;
+}
+
+// The same from a server, where it is not here.
+std::unique_ptr<ObjectFile> open_served_file(const Mapping& mapping, Debuginfod* debuginfod) {
+  if (debuginfod == nullptr || mapping.build_id.empty()) return nullptr;
+  const std::string served = debuginfod->find_executable(mapping.build_id, mapping.path);
+  std::string why;
+  auto file = served.empty() ? nullptr : open_object_file(served, mapping.build_id, &why);
+  return file != nullptr && file->build_id() == mapping.build_id ? std::move(file) : nullptr;
 }
 
 // A library can have several mappings; once is enough.
@@ -154,7 +164,8 @@ void Symbolizer::symbolize_mapping(Profile& profile, uint32_t mapping_index,
                                    SymbolizeSummary& summary) {
   Mapping& mapping = profile.mappings[mapping_index];
   std::string warning;
-  const auto file = open_profiled_file(profile, mapping, &warning);
+  auto file = open_profiled_file(profile, mapping, &warning);
+  if (file == nullptr) file = open_served_file(mapping, options.debuginfod);
   if (file == nullptr) return warn(warning, &summary);
   std::vector<uint32_t> known;
   std::vector<uint64_t> vaddrs;

@@ -128,6 +128,37 @@ TEST(Debuginfod, NamesAStrippedProgram) {
   EXPECT_EQ(debuginfod.warning(), "");
 }
 
+TEST(Debuginfod, NamesAProgramThatIsGone) {
+  const Server server(Server::Answer::kFile, fixture::read_file(fixture::path("pie")));
+  const auto running = fixture::run(fixture::path("pie"), fixture::kBuildId);
+  Profile profile = fixture::profile_of(running);
+  profile.mappings[0].path = "/nowhere/pie";
+  SymbolizeOptions options;
+  EXPECT_EQ(Symbolizer().symbolize(profile, options).named, 0U);
+  EXPECT_EQ(server.requests(), 0);
+  Debuginfod debuginfod(impatient());
+  options.debuginfod = &debuginfod;
+  const SymbolizeSummary summary = Symbolizer().symbolize(profile, options);
+  EXPECT_EQ(fixture::names(profile), fixture::expected_names(running));
+  // The program first, and since it has no debug info, its debug file.
+  EXPECT_EQ(server.requests(), 2);
+  EXPECT_EQ(server.path(), "GET /buildid/" + std::string(fixture::kBuildId) + "/debuginfo");
+  EXPECT_TRUE(summary.warnings.empty());
+}
+
+TEST(Debuginfod, AProgramThatIsNowhereHasNoNames) {
+  const Server server(Server::Answer::kNotFound);
+  Profile profile = fixture::profile_of(fixture::run(fixture::path("pie"), fixture::kBuildId));
+  profile.mappings[0].path = "/nowhere/pie";
+  Debuginfod debuginfod(impatient());
+  SymbolizeOptions options;
+  options.debuginfod = &debuginfod;
+  const SymbolizeSummary summary = Symbolizer().symbolize(profile, options);
+  EXPECT_EQ(summary.named, 0U);
+  EXPECT_EQ(summary.warnings.size(), 1U);
+  EXPECT_EQ(server.requests(), 1);
+}
+
 TEST(Debuginfod, WhatIsThereIsNotAskedFor) {
   const Server server(Server::Answer::kNotFound);
   Debuginfod debuginfod(impatient());

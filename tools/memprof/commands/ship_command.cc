@@ -109,9 +109,17 @@ std::optional<ShipOptions> parse(const std::vector<std::string>& arguments, Give
        "/targets, /metrics, /healthz, /readyz. Without --to nothing is sent",
        Shown::kInBoth},
       options.listen);
+  parser.add_flag(
+      {"--serve-debuginfo", "",
+       "serve there also the files that the processes run, and their debug files, by build id, as a server "
+       "of debuginfod: for DEBUGINFOD_URLS=http://ADDRESS:PORT elsewhere. Whoever reaches the address gets them"},
+      options.serves_debuginfo);
   parser.add_flag({"--dry-run", "", "show what would be shipped, with its labels, and end", Shown::kInBoth},
                   given->is_plan);
   if (parser.parse(arguments)) return std::nullopt;
+  if (options.serves_debuginfo && !parser.is_given("--listen")) {
+    throw Failure("--serve-debuginfo: no address to serve at; add --listen PORT");
+  }
   if (parser.is_given("--listen")) parse_listen_address(options.listen);
   if (options.targets.empty() && !given->is_plan) check_without_target(parser);
   options.network = network.options();

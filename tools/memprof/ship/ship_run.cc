@@ -70,12 +70,14 @@ void say_end(const Shipper& shipper, Senders& senders, size_t waiting, const std
 // What is served to scrapers, where --listen was given.  It goes before what it names.
 class Served {
  public:
-  Served(const ShipOptions& options, ShippedProcesses& processes) {
+  Served(const ShipOptions& options, ShippedProcesses& processes)
+      : processes_(processes), serves_debuginfo_(options.serves_debuginfo) {
     if (options.listen.empty()) return;
     ScrapedShipper shipper;
     shipper.processes = &processes;
     shipper.processes_mutex = &mutex_;
     shipper.health = &health;
+    shipper.serves_debuginfo = options.serves_debuginfo;
     shipper.metrics = [this] { return figures(); };
     server_ = std::make_unique<ScrapeServer>(parse_listen_address(options.listen), shipper);
   }
@@ -86,6 +88,7 @@ class Served {
     if (server_ == nullptr) return;
     server_->start();
     complain("ship: serves http://" + server_->host() + kHeapPath +
+             (serves_debuginfo_ ? ", and files of programs by build id," : "") +
              (server_->is_local()
                   ? " to all users of this machine"
                   : " to everyone who reaches this address: there is no password and no encryption"));
@@ -97,6 +100,7 @@ class Served {
   void with_processes(const std::function<void()>& act) {
     const std::lock_guard<std::mutex> lock(mutex_);
     act();
+    if (server_ != nullptr) server_->watch(processes_);
     health.beat();
   }
   void know(const LookCounts& counts) {
@@ -118,6 +122,8 @@ class Served {
     return figures_(counts);
   }
 
+  ShippedProcesses& processes_;
+  const bool serves_debuginfo_;
   std::mutex mutex_;  // of the processes
   std::mutex counts_mutex_;
   LookCounts counts_;

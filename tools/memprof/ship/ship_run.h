@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // memprof ship, from its options on.
 //
-// Threads: one for each target, two for scrapers, and the caller's.
+// Threads: one for each target, two or three for scrapers, and the caller's.
 // Failure: throws Failure.
 #pragma once
 
@@ -27,7 +27,8 @@ struct ShipOptions {
   uint64_t spool_bytes = uint64_t{256} << 20;
   int64_t spool_age_ms = int64_t{50} * 60 * 1000;  // Pyroscope takes what is younger than an hour
   std::string metrics_file;
-  std::string listen;  // parse_listen_address() takes it; "": nobody is served
+  std::string listen;             // parse_listen_address() takes it; "": nobody is served
+  bool serves_debuginfo = false;  // there, too
   TargetOptions network;
 };
 

@@ -15,9 +15,12 @@
 #include <string_view>
 #include <thread>
 #include <utility>
+#include <vector>
 
 #include "memprof/console/failure.h"
 #include "memprof/host/process/roomy_thread.h"
+#include "memprof/ship/debuginfo/build_request.h"
+#include "memprof/ship/debuginfo/debuginfo_server.h"
 #include "memprof/ship/scrape/scraped_heap.h"
 
 namespace memprof::cli {
@@ -31,6 +34,7 @@ constexpr unsigned kMaxWaiting = 16;  // profiles that are asked for and not mad
 constexpr size_t kMaxKnown = 32;      // so many profiles, of 3.5 MiB at most, may wait for slow readers
 constexpr std::chrono::seconds kMaxRest(1);
 constexpr char kPaths[] = "/debug/pprof/heap, /debug/pprof/allocs, /targets, /metrics, /healthz, /readyz";
+constexpr char kBuildPaths[] = ", /buildid/ID/debuginfo, /buildid/ID/executable";
 
 // What a profile, or the list of targets, is answered with.
 struct Made {
@@ -44,8 +48,11 @@ class ScrapeServer::State : public HttpSite {
  public:
   State(const HttpAddress& address, const ScrapedShipper& shipper)
       : shipper_(shipper),
-        server_(&context_, this, address, "ship", "end who listens there, or take another port", kMaxKnown) {}
+        server_(&context_, this, address, "ship", "end who listens there, or take another port", kMaxKnown) {
+    if (shipper.serves_debuginfo) debuginfo_ = std::make_unique<DebuginfoServer>(&context_);
+  }
   ~State() override {
+    if (debuginfo_ != nullptr) debuginfo_->stop();
     makers_.stop();
     context_.stop();
     maker_.join();
@@ -54,21 +61,33 @@ class ScrapeServer::State : public HttpSite {
 
   void start() {
     server_.start();
-    const bool are_there =
-        thread_.start([this] { context_.run(); }) && maker_.start([this] { makers_.run(); });
+    const bool are_there = (debuginfo_ == nullptr || debuginfo_->start()) &&
+                           thread_.start([this] { context_.run(); }) &&
+                           maker_.start([this] { makers_.run(); });
     if (!are_there) throw Failure("ship: the system gives no thread (ulimit -u, ulimit -v)", 1);
+  }
+
+  void watch(ShippedProcesses& processes) {
+    if (debuginfo_ == nullptr) return;
+    std::vector<WatchedProcess> watched;
+    for (const auto& [arena, process] : processes.all()) {
+      if (process.looks == nullptr) continue;
+      watched.push_back({process.looks->process().pid, process.looks->process().root});
+    }
+    debuginfo_->watch(std::move(watched));
   }
 
   const HttpServer& server() const { return server_; }
   std::string metrics() const {
     return fmt::format(
-        "# HELP memprof_ship_scrapes_total Profiles that scrapers got.\n"
-        "# TYPE memprof_ship_scrapes_total counter\n"
-        "memprof_ship_scrapes_total {}\n"
-        "# HELP memprof_ship_scrapes_failed_total Profiles and lists that scrapers asked for and did not get.\n"
-        "# TYPE memprof_ship_scrapes_failed_total counter\n"
-        "memprof_ship_scrapes_failed_total {}\n",
-        served_.load(), failed_.load());
+               "# HELP memprof_ship_scrapes_total Profiles that scrapers got.\n"
+               "# TYPE memprof_ship_scrapes_total counter\n"
+               "memprof_ship_scrapes_total {}\n"
+               "# HELP memprof_ship_scrapes_failed_total Profiles and lists that scrapers asked for and did not get.\n"
+               "# TYPE memprof_ship_scrapes_failed_total counter\n"
+               "memprof_ship_scrapes_failed_total {}\n",
+               served_.load(), failed_.load()) +
+           (debuginfo_ != nullptr ? debuginfo_->metrics() : "");
   }
 
   bool knows(const HttpRequest& request) const override {
@@ -77,11 +96,16 @@ class ScrapeServer::State : public HttpSite {
            (is_made(path) || path == "/metrics" || path == "/healthz" || path == "/readyz");
   }
 
+  bool takes_over(const HttpRequest& request, boost::beast::tcp_stream* stream) override {
+    return is_for_files(request) && is_for_us(request) && debuginfo_->takes_over(request, stream);
+  }
+
   void answer(const HttpRequest& request, const Send& send) override {
     if (!is_for_us(request)) {
       return send(text_response(request, http::status::misdirected_request,
                                 "this server is for this machine; ask for " + server_.host()));
     }
+    if (is_for_files(request)) return send(debuginfo_->refuse(request));
     ScrapeQuery query;
     try {
       query = parse_scrape_query(std::string_view(request.target().data(), request.target().size()));
@@ -94,7 +118,8 @@ class ScrapeServer::State : public HttpSite {
     if (query.path == "/readyz") return send(state_response(request, shipper_.health->not_ready()));
     if (query.path != "/metrics") {
       return send(text_response(request, http::status::not_found,
-                                std::string("there is no such page; there are: ") + kPaths));
+                                std::string("there is no such page; there are: ") + kPaths +
+                                    (debuginfo_ != nullptr ? kBuildPaths : "")));
     }
     HttpResponse response(http::status::ok, request.version());
     response.set(http::field::content_type, "text/plain; version=0.0.4; charset=utf-8");
@@ -105,6 +130,10 @@ class ScrapeServer::State : public HttpSite {
  private:
   static bool is_made(const std::string& path) {
     return path == kHeapPath || path == kAllocsPath || path == "/targets";
+  }
+
+  bool is_for_files(const HttpRequest& request) const {
+    return debuginfo_ != nullptr && is_build_path({request.target().data(), request.target().size()});
   }
 
   // Elsewhere a machine has names that it does not know of.
@@ -182,6 +211,7 @@ class ScrapeServer::State : public HttpSite {
   asio::io_context makers_{1};  // after context_, whose connections wait in it
   asio::executor_work_guard<asio::io_context::executor_type> stays_{makers_.get_executor()};
   HttpServer server_;
+  std::unique_ptr<DebuginfoServer> debuginfo_;  // nullptr: no files are served
   RoomyThread thread_;
   RoomyThread maker_;
 };
@@ -201,6 +231,10 @@ std::string ScrapeServer::host() const {
 
 bool ScrapeServer::is_local() const {
   return state_->server().hosts().are_local();
+}
+
+void ScrapeServer::watch(ShippedProcesses& processes) {
+  state_->watch(processes);
 }
 
 std::string ScrapeServer::metrics() const {

@@ -5,9 +5,10 @@
 // Model: connections have a thread that never waits; profiles are made by another, one at a time, which after each rests
 // for as long as it took, up to a second: who asks without end gets half a core, and no look of the shipper waits for more
 // than one of these.  There are so many that wait at most; more are told to come again.  On a loopback address the Host of
-// a request must be this machine's: a web site cannot read what is here through a browser.
+// a request must be this machine's: a web site cannot read what is here through a browser.  Files of programs by build id
+// are served where that is wanted (debuginfo/debuginfo_server.h).
 //
-// Threads: two of its own while it lives.
+// Threads: two of its own while it lives, three where it serves files.
 // Failure: throws Failure where no address can be had.
 #pragma once
 
@@ -26,6 +27,7 @@ struct ScrapedShipper {
   ShippedProcesses* processes = nullptr;
   std::mutex* processes_mutex = nullptr;  // had by who looks at them
   const ShipHealth* health = nullptr;
+  bool serves_debuginfo = false;
   std::function<std::string()> metrics;  // but for those of the server; called by its threads
 };
 
@@ -43,6 +45,8 @@ class ScrapeServer {
   std::string host() const;
   // Whether nobody but this machine can reach it.
   bool is_local() const;
+  // Whose files may be asked for.  Any thread.
+  void watch(ShippedProcesses& processes);
   // What it counts, in the text form of Prometheus.  Any thread.
   std::string metrics() const;
 

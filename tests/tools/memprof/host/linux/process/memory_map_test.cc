@@ -36,6 +36,19 @@ TEST(MemoryMap, HasFilesWithTheirInodes) {
                                  EXPECT_EQ(mapped.device_major, major(status.st_dev));
                                  EXPECT_EQ(mapped.device_minor, minor(status.st_dev));
                                  EXPECT_FALSE(mapped.is_code);
+                                 EXPECT_TRUE(is_mapped_file(mapped, status));
+                                 struct stat other = status;
+                                 ++other.st_ino;
+                                 EXPECT_FALSE(is_mapped_file(mapped, other));
+                                 // Of a file system with several devices inside.
+                                 other = status;
+                                 other.st_dev = makedev(0, 77);
+                                 EXPECT_TRUE(is_mapped_file(mapped, other));
+                                 other.st_dev = makedev(major(status.st_dev) + 1, 0);
+                                 EXPECT_FALSE(is_mapped_file(mapped, other));
+                                 // lstat: it is a link, whoever may follow it.
+                                 EXPECT_EQ(lstat(mapped.exact.c_str(), &other), 0) << mapped.exact;
+                                 EXPECT_TRUE(S_ISLNK(other.st_mode));
                                  return false;
                                }),
             0);
