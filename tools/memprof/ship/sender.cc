@@ -151,7 +151,8 @@ double Sender::send_next(std::unique_lock<std::mutex>& lock) {
     drop_first(lock);
     return 0;
   }
-  if (state_.may_be_there(first.sequence)) ++state_.counts.repeats;
+  const bool was_there = state_.may_be_there(first.sequence);
+  if (was_there) ++state_.counts.repeats;
   state_.begin(first.sequence);
   const bool is_last = is_ending_;
   lock.unlock();
@@ -159,7 +160,8 @@ double Sender::send_next(std::unique_lock<std::mutex>& lock) {
   lock.lock();
   if (sent.end == Sent::End::kLater) {
     ++state_.counts.retries;
-    if (!sent.may_be_there) state_.take_back();
+    // That this attempt did not arrive says nothing of those before.
+    if (!sent.may_be_there && !was_there) state_.take_back();
     say_problem(sent.why);
     return backoff_.next(sent.wait_seconds);
   }

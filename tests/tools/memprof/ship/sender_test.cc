@@ -92,6 +92,13 @@ TEST_F(SenderTest, TriesAgainAndCountsWhatMayBeThere) {
   EXPECT_EQ(counts.repeats, 1U) << "the first attempt did not arrive";
 }
 
+TEST_F(SenderTest, WhatMayBeThereStaysSoWhenALaterAttemptDoesNotArrive) {
+  script.answers = {answered(Sent::End::kLater, true), answered(Sent::End::kLater)};
+  const ShipCounts counts = sent({commit(10)});
+  EXPECT_EQ(counts.accepted, 1U);
+  EXPECT_EQ(counts.repeats, 2U) << "the second and the third";
+}
+
 TEST_F(SenderTest, DropsWhatIsRefusedAndGoesOn) {
   script.answers = {answered(Sent::End::kRefused)};
   const ShipCounts counts = sent({commit(10), commit(20)});
