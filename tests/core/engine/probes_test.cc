@@ -25,6 +25,7 @@
 #include "core/engine/ownership.h"
 #include "core/engine/profiler.h"
 #include "core/engine/recorder.h"
+#include "platform/process.h"
 #include "tests/support/arena.h"
 #include "tests/support/engine.h"
 
@@ -205,7 +206,7 @@ TEST(Probes, EachSampleAndItsFreeIsTold) {
     EXPECT_EQ(100u, g_hits[0].values[1]);
     EXPECT_EQ(4146u, g_hits[0].values[2]);  // 100 / (1 - exp(-100 / 4096))
     EXPECT_EQ(4096u, g_hits[0].values[3]);
-    EXPECT_EQ(static_cast<uint64_t>(gettid()), g_hits[0].values[4]);
+    EXPECT_EQ(platform::thread_id(), g_hits[0].values[4]);
     EXPECT_EQ((Names{"memprof:free", "otel_memory:free"}), names_at(g_hits[1]));
     EXPECT_EQ(kAddress, g_hits[1].values[0]);
     EXPECT_EQ(100u, g_hits[1].values[1]);

@@ -144,7 +144,7 @@ TEST(CodeRule, AsTheTablesSay) {
     }
   }
   std::cout << same << " same, " << none << " none, " << other << " other\n";
-  EXPECT_GT(same, 1000u);
+  EXPECT_GT(same, 200u);         // few where libc keeps frame pointers (Ubuntu 24.04)
   EXPECT_LT(other * 200, same);  // 3 of 7,756 where it was written: none may be common
 }
 
