@@ -14,6 +14,11 @@
 namespace memprof::cli {
 namespace {
 
+uint64_t limit_of(const std::string& root) {
+  const uint64_t limit = group_memory_limit(root);
+  return limit == UINT64_MAX ? 0 : limit;
+}
+
 uint64_t resident_bytes(const ProcessProfile& process) {
   return std::max(process.max_resident_bytes, process.own_max_resident_bytes);
 }
@@ -36,9 +41,7 @@ std::string holder_text(const std::string& path) try {
 }  // namespace
 
 OomWatch::OomWatch(std::string root)
-    : root_(std::move(root)),
-      before_(count_oom_kills(root_)),
-      limit_bytes_(group_memory_limit(root_) == UINT64_MAX ? 0 : group_memory_limit(root_)) {}
+    : root_(std::move(root)), before_(count_oom_kills(root_)), limit_bytes_(limit_of(root_)) {}
 
 uint64_t OomWatch::kills() const {
   const OomKills now = count_oom_kills(root_);
