@@ -18,4 +18,13 @@ inline constexpr bool ends_with(std::string_view text, std::string_view end) {
   return text == end;
 }
 
+// A path as the kernel tells it, without what it appends where the file is not there any more.
+inline constexpr std::string_view without_deleted(std::string_view path) {
+  constexpr std::string_view kDeleted = " (deleted)";
+  if (ends_with(path, kDeleted)) {
+    path.remove_suffix(kDeleted.size());
+  }
+  return path;
+}
+
 }  // namespace memprof

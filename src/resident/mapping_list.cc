@@ -13,10 +13,7 @@ constexpr uint64_t kMaxGuardBytes = 64 * 1024;
 
 // Of a path, without " (deleted)".
 std::string_view file_of(std::string_view path) {
-  constexpr std::string_view kDeleted = " (deleted)";
-  if (ends_with(path, kDeleted)) {
-    path.remove_suffix(kDeleted.size());
-  }
+  path = without_deleted(path);
   const size_t slash = path.rfind('/');
   path.remove_prefix(slash == std::string_view::npos ? 0 : slash + 1);
   return path;

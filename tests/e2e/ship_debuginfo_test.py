@@ -57,16 +57,6 @@ class Debuginfo(Listening):
         subprocess.run(["objcopy", "--strip-all", f"--add-gnu-debuglink={debug}", program], check=True)
         return debug
 
-    def start_program(self, program):
-        process = subprocess.Popen([program], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                                   env=e2e.preloaded(self.folder / "x.%p.pb", "16k", MEMPROF_ARENA_DIR=self.host("a")))
-        self.addCleanup(process.stdout.close)
-        self.addCleanup(process.stdin.close)
-        self.addCleanup(process.wait)
-        self.addCleanup(process.kill)
-        self.wait_for_answer(process, b"ready\n")
-        return process
-
     def end_program(self, process):
         process.stdin.write(b"\n")
         process.stdin.flush()
@@ -93,7 +83,7 @@ class Debuginfo(Listening):
     def test_files(self):
         program, build_id = self.build()
         whole = program.read_bytes()
-        process = self.start_program(program)
+        process = self.begin_program([program], rate="16k")
         shipper = self.listen("--serve-debuginfo")
         self.assertIn("and files of programs by build id", self.said)
         self.known(build_id)
@@ -122,7 +112,7 @@ class Debuginfo(Listening):
         program, build_id = self.build()
         # Not mapped by a process that is watched.
         _, other_id = self.build("other")
-        self.start_program(program)
+        self.begin_program([program], rate="16k")
         shipper = self.listen("--serve-debuginfo")
         self.known(build_id)
         missing = self.own("debuginfo_not_found_total")
@@ -146,7 +136,7 @@ class Debuginfo(Listening):
 
     def test_replaced(self):
         program, build_id = self.build()
-        process = self.start_program(program)
+        process = self.begin_program([program], rate="16k")
         shipper = self.listen("--serve-debuginfo")
         self.known(build_id)
         self.end_program(process)
@@ -161,7 +151,7 @@ class Debuginfo(Listening):
     def test_debug_file(self):
         program, build_id = self.build()
         debug = self.strip(program)
-        self.start_program(program)
+        self.begin_program([program], rate="16k")
         shipper = self.listen("--serve-debuginfo")
         self.known(build_id)
         status, headers, body = self.ask("GET", f"/buildid/{build_id}/debuginfo")
@@ -175,8 +165,8 @@ class Debuginfo(Listening):
         # Of a program that runs on another machine, stripped, with its debug file beside it.
         program, build_id = self.build()
         self.strip(program)
-        profile = self.end_program(self.start_program(program))
-        self.start_program(program)
+        profile = self.end_program(self.begin_program([program], rate="16k"))
+        self.begin_program([program], rate="16k")
         shipper = self.listen("--serve-debuginfo")
         self.known(build_id)
         raw = self.away(profile, program)
@@ -210,7 +200,7 @@ class Debuginfo(Listening):
     @unittest.skipUnless(shutil.which("debuginfod-find"), "debuginfod-find is not installed")
     def test_debuginfod_find(self):
         program, build_id = self.build()
-        self.start_program(program)
+        self.begin_program([program], rate="16k")
         shipper = self.listen("--serve-debuginfo")
         self.known(build_id)
         for part in ("debuginfo", "executable"):
@@ -224,7 +214,7 @@ class Debuginfo(Listening):
         program, build_id = self.build()
         with program.open("ab") as file:
             file.truncate(program.stat().st_size + (64 << 20))  # more than sockets hold
-        process = self.start_program(program)
+        process = self.begin_program([program], rate="16k")
         shipper = self.listen("--serve-debuginfo")
         self.known(build_id)
         request = f"GET /buildid/{build_id}/executable HTTP/1.1\r\nHost: {self.at}\r\n\r\n".encode()
@@ -260,7 +250,7 @@ class Debuginfo(Listening):
             self.assertEqual((done.returncode, done.stderr.decode()),
                              (2, "memprof: --serve-debuginfo: no address to serve at; add --listen PORT\n"))
         program, build_id = self.build()
-        self.start_program(program)
+        self.begin_program([program], rate="16k")
         shipper = self.listen()
         self.assertEqual(self.ask("GET", f"/buildid/{build_id}/executable")[0], 404, "only where it is asked for")
         self.assertNotIn("debuginfo", self.get("/metrics").decode())

@@ -36,7 +36,11 @@ class Base(e2e.Test):
         return str(folder)
 
     def begin(self, host="a", rate="32k", **extra):
-        process = subprocess.Popen([e2e.system_python(), "-c", PROGRAM], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+        return self.begin_program([e2e.system_python(), "-c", PROGRAM], host, rate, **extra)
+
+    def begin_program(self, command, host="a", rate="32k", **extra):
+        """Says that it is ready, and reads from then on."""
+        process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                                    env=e2e.preloaded(self.folder / "x.%p.pb", rate, MEMPROF_ARENA_DIR=self.host(host), **extra))
         self.addCleanup(process.stdout.close)
         self.addCleanup(process.stdin.close)

@@ -2,6 +2,7 @@
 #include "profile/files/regular_file.h"
 
 #include <fcntl.h>
+#include <unistd.h>
 
 #include <cerrno>
 
@@ -38,6 +39,17 @@ int open_regular_file(const std::string& path, Links links, struct stat* status)
     return -1;
   }
   return named.release();
+}
+
+bool read_at(int fd, uint64_t offset, void* to, size_t size) {
+  for (size_t done = 0; done < size;) {
+    const ssize_t got =
+        pread(fd, static_cast<char*>(to) + done, size - done, static_cast<off_t>(offset + done));
+    if (got < 0 && errno == EINTR) continue;
+    if (got <= 0) return false;
+    done += static_cast<size_t>(got);
+  }
+  return true;
 }
 
 bool is_trusted(const struct stat& status) {

@@ -6,6 +6,8 @@
 
 #include <sys/stat.h>
 
+#include <cstddef>
+#include <cstdint>
 #include <string>
 
 namespace memprof::profile {
@@ -16,6 +18,9 @@ enum class Links { kFollow, kRefuse };  // where the last part of the path is a 
 // type is checked before, because opening a device can have effects.  -1: see errno (EINVAL: not a regular
 // file).
 int open_regular_file(const std::string& path, Links links, struct stat* status);
+
+// Reads at an offset; the descriptor's position stays.  false: not all of it is there, or it cannot be read.
+bool read_at(int fd, uint64_t offset, void* to, size_t size);
 
 // Whether only root and this user can write to the file, so that its contents can be trusted.
 bool is_trusted(const struct stat& status);

@@ -17,8 +17,6 @@
 namespace memprof::profile {
 namespace {
 
-constexpr std::string_view kDeleted = " (deleted)";
-
 // Code of the kernel's, of a JIT, of nobody: there is no file, and that is no fault.
 bool has_no_file(const std::string& path) {
   return path.empty() || path[0] == '[' || path.compare(0, 2, "//") == 0 ||
@@ -29,9 +27,8 @@ bool has_no_file(const std::string& path) {
 std::unique_ptr<ObjectFile> open_profiled_file(const Profile& profile, const Mapping& mapping,
                                                std::string* warning) {
   const std::string& path = mapping.path;
-  if (ends_with(path, kDeleted)) {
-    *warning = path.substr(0, path.size() - kDeleted.size()) +
-               ": was deleted or replaced while it was profiled; no names";
+  if (const std::string_view rest = without_deleted(path); rest.size() != path.size()) {
+    *warning = std::string(rest) + ": was deleted or replaced while it was profiled; no names";
     return nullptr;
   }
   const bool is_windows = is_windows_path(path);  // of a program that ran under wine

@@ -54,6 +54,20 @@ TEST(RegularFile, LinksAreFollowedWhereThatIsWanted) {
   EXPECT_EQ(open_it(folder.path("link"), Links::kRefuse), -1);
 }
 
+TEST(RegularFile, IsReadAtAnOffset) {
+  const testing_support::TemporaryFolder folder;
+  folder.write("file", "abcdef");
+  const int fd = open_it(folder.path("file"));
+  ASSERT_GE(fd, 0);
+  char text[3] = {};
+  EXPECT_TRUE(read_at(fd, 2, text, sizeof(text)));
+  EXPECT_EQ(std::string(text, sizeof(text)), "cde");
+  EXPECT_TRUE(read_at(fd, 6, text, 0));
+  EXPECT_FALSE(read_at(fd, 4, text, sizeof(text))) << "it ends before";
+  close(fd);
+  EXPECT_FALSE(read_at(fd, 0, text, sizeof(text)));
+}
+
 TEST(RegularFile, IsTrustedWhereOnlyItsOwnerAndRootCanWrite) {
   struct stat status{};
   status.st_uid = geteuid();

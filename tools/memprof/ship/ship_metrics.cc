@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "memprof/console/console.h"
+#include "memprof/io/http/metric_text.h"
 #include "profile/files/atomic_file.h"
 #include "profile/model/error.h"
 
@@ -45,27 +46,25 @@ const TargetMetric kTargetMetrics[] = {
 };
 // clang-format on
 
-void add(std::string* text, const char* name, const char* kind, const char* help, double value) {
-  *text += fmt::format("# HELP memprof_ship_{0} {2}\n# TYPE memprof_ship_{0} {1}\nmemprof_ship_{0} {3:.0f}\n",
-                       name, kind, help, value);
-}
-
 }  // namespace
 
 std::string metrics_text(const LookCounts& looks, const std::vector<TargetFigures>& targets,
                          uint64_t spool_bytes) {
   std::string text;
-  add(&text, "looks_total", "counter", "Looks put into the spool.", static_cast<double>(looks.looks));
-  add(&text, "delayed_total", "counter", "Looks delayed because the spool had no room.",
-      static_cast<double>(looks.delayed));
-  add(&text, "unreadable_total", "counter", "Looks at processes that could not be read.",
-      static_cast<double>(looks.unreadable));
-  add(&text, "lost_ends_total", "counter", "Processes whose last allocations were not seen.",
-      static_cast<double>(looks.lost_ends));
-  add(&text, "small_stacks_total", "counter", "Stacks sent as (small stacks).",
-      static_cast<double>(looks.small_stacks));
-  add(&text, "processes", "gauge", "Processes of the last look.", static_cast<double>(looks.processes));
-  add(&text, "spool_bytes", "gauge", "Bytes that wait in the spool.", static_cast<double>(spool_bytes));
+  add_metric("ship_looks_total", "counter", "Looks put into the spool.", static_cast<double>(looks.looks),
+             &text);
+  add_metric("ship_delayed_total", "counter", "Looks delayed because the spool had no room.",
+             static_cast<double>(looks.delayed), &text);
+  add_metric("ship_unreadable_total", "counter", "Looks at processes that could not be read.",
+             static_cast<double>(looks.unreadable), &text);
+  add_metric("ship_lost_ends_total", "counter", "Processes whose last allocations were not seen.",
+             static_cast<double>(looks.lost_ends), &text);
+  add_metric("ship_small_stacks_total", "counter", "Stacks sent as (small stacks).",
+             static_cast<double>(looks.small_stacks), &text);
+  add_metric("ship_processes", "gauge", "Processes of the last look.", static_cast<double>(looks.processes),
+             &text);
+  add_metric("ship_spool_bytes", "gauge", "Bytes that wait in the spool.", static_cast<double>(spool_bytes),
+             &text);
   for (const TargetMetric& metric : kTargetMetrics) {
     text += fmt::format("# HELP memprof_ship_target_{0} {1}\n# TYPE memprof_ship_target_{0} {2}\n",
                         metric.name, metric.help, metric.kind);

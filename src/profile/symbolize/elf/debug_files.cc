@@ -22,7 +22,7 @@ std::unique_ptr<ElfFile> open_build(const std::string& path, const std::string& 
 
 std::unique_ptr<ElfFile> open_by_build_id(const std::string& id, const std::string& debug_root) {
   if (id.size() <= 2) return nullptr;
-  return open_build(debug_root + "/.build-id/" + id.substr(0, 2) + "/" + id.substr(2) + ".debug", id);
+  return open_build(debug_path_of_build(debug_root, id), id);
 }
 
 std::string folder_of(const std::string& path) {

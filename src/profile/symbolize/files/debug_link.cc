@@ -34,6 +34,10 @@ std::vector<std::string> debug_link_candidates(const std::string& path, const De
   return candidates;
 }
 
+std::string debug_path_of_build(const std::string& debug_root, const std::string& build_id) {
+  return debug_root + "/.build-id/" + build_id.substr(0, 2) + "/" + build_id.substr(2) + ".debug";
+}
+
 uint32_t debug_link_checksum(std::string_view bytes) {
   constexpr size_t kChunk = size_t{1} << 30;  // zlib counts in 32 bits
   uLong sum = crc32(0, nullptr, 0);

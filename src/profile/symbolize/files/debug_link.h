@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The section .gnu_debuglink, which ELF and PE files have: the name of the file with the debug info, and its checksum.
+// Where the file with the debug info of another one is.  The section .gnu_debuglink, which ELF and PE files have: its name,
+// and its checksum.
 //
 // Threads: no state.
 #pragma once
@@ -24,6 +25,9 @@ std::optional<DebugLink> parse_debug_link(std::string_view section, bool is_big_
 // has no folder; `path` is not among them.
 std::vector<std::string> debug_link_candidates(const std::string& path, const DebugLink& link,
                                                const std::string& debug_root);
+
+// Where the debug file of a build is, by its id of more than two digits.
+std::string debug_path_of_build(const std::string& debug_root, const std::string& build_id);
 
 // CRC-32, as a link has it.
 uint32_t debug_link_checksum(std::string_view bytes);

@@ -32,6 +32,10 @@ TEST(DebugLink, IsLookedForBesideTheFileAndBelowTheRoot) {
   EXPECT_THAT(debug_link_candidates("app", {"app.debug", 0}, "/root"), IsEmpty());
 }
 
+TEST(DebugLink, OfABuildItIsByItsId) {
+  EXPECT_EQ(debug_path_of_build("/usr/lib/debug", "ab12cd"), "/usr/lib/debug/.build-id/ab/12cd.debug");
+}
+
 TEST(DebugLink, ChecksumsAreCrc32) {
   EXPECT_EQ(debug_link_checksum(""), 0u);
   EXPECT_EQ(debug_link_checksum("123456789"), 0xcbf43926u);

@@ -14,6 +14,7 @@
 #include "memprof/ship/debuginfo/build_note.h"
 #include "profile/files/regular_file.h"
 #include "profile/files/system_file.h"
+#include "profile/symbolize/files/debug_link.h"
 
 namespace memprof::cli {
 namespace {
@@ -21,8 +22,6 @@ namespace {
 using profile::Links;
 
 constexpr size_t kMaxPlaces = 4;  // of one build
-constexpr size_t kMinIdDigits = 8;
-constexpr size_t kMaxIdDigits = 128;
 
 std::unique_ptr<BuildFile> open_file(const std::string& path, Links links, struct stat* status) {
   const int fd = profile::open_regular_file(path, links, status);
@@ -36,9 +35,7 @@ std::unique_ptr<BuildFile> open_file(const std::string& path, Links links, struc
 
 // Of a path, also of a file that was removed from it.
 std::string name_of(const std::string& path) {
-  constexpr std::string_view kDeleted = " (deleted)";
-  const std::string name = path.substr(path.rfind('/') + 1);
-  return ends_with(name, kDeleted) ? name.substr(0, name.size() - kDeleted.size()) : name;
+  return std::string(without_deleted(path.substr(path.rfind('/') + 1)));
 }
 
 }  // namespace
@@ -86,7 +83,7 @@ void BuildFiles::look(const std::vector<WatchedProcess>& processes) {
       const auto file = open_place(&place);
       if (file == nullptr) return false;
       const std::string id = read_build_note(file->descriptor.get()).build_id;
-      if (id.size() >= kMinIdDigits && id.size() <= kMaxIdDigits) add(id, place);
+      if (is_id_size(id.size())) add(id, place);
       return false;
     });
   }
@@ -121,8 +118,7 @@ void BuildFiles::add(const std::string& build_id, const Place& place) {
 
 std::unique_ptr<BuildFile> BuildFiles::open_debug_file(const std::string& build_id, const Place* place,
                                                        const BuildFile* module) const {
-  const std::string by_id =
-      debug_root_ + "/.build-id/" + build_id.substr(0, 2) + "/" + build_id.substr(2) + ".debug";
+  const std::string by_id = profile::debug_path_of_build(debug_root_, build_id);
   const auto open = [&](const std::string& root, const std::string& path, bool is_ours) {
     struct stat status{}, of_module{};
     auto file = open_file(root + path, root.empty() ? Links::kFollow : Links::kRefuse, &status);

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "memprof/ship/debuginfo/build_note.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
 
+#include "profile/files/regular_file.h"
 #include "profile/symbolize/files/binary_values.h"
 
 namespace memprof::cli {
@@ -31,13 +30,7 @@ constexpr uint32_t kNoteBuildId = 3;
 std::string bytes_at(int fd, uint64_t offset, uint64_t size, uint64_t max_size) {
   if (size == 0 || size > max_size || offset > uint64_t{INT64_MAX} - size) return "";
   std::string bytes(size, '\0');
-  size_t done = 0;
-  while (done < size) {
-    const ssize_t got = pread(fd, bytes.data() + done, size - done, static_cast<off_t>(offset + done));
-    if (got <= 0) return "";
-    done += static_cast<size_t>(got);
-  }
-  return bytes;
+  return profile::read_at(fd, offset, bytes.data(), size) ? bytes : "";
 }
 
 // Of the notes in a section or segment; empty: there is no build id.

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "memprof/ship/debuginfo/build_request.h"
 
-#include <cstddef>
-
 namespace memprof::cli {
 namespace {
 
@@ -14,7 +12,7 @@ constexpr unsigned kNotFound = 404;
 
 // Empty: it is none.
 std::string parse_build_id(std::string_view text) {
-  if (text.size() % 2 != 0 || text.size() < 2 * kMinIdBytes || text.size() > 2 * kMaxIdBytes) return "";
+  if (text.size() % 2 != 0 || !is_id_size(text.size())) return "";
   std::string id;
   for (const char c : text) {
     const bool is_upper = c >= 'A' && c <= 'F';
@@ -26,6 +24,10 @@ std::string parse_build_id(std::string_view text) {
 }
 
 }  // namespace
+
+bool is_id_size(size_t digits) {
+  return digits >= 2 * kMinIdBytes && digits <= 2 * kMaxIdBytes;
+}
 
 bool is_build_path(std::string_view target) {
   return target.substr(0, kFolder.size()) == kFolder;

@@ -4,6 +4,7 @@
 // Threads: no state.
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <string_view>
 
@@ -15,6 +16,9 @@ struct BuildRequest {
   std::string build_id;  // lower-case hex
   BuildPart part = BuildPart::kDebuginfo;
 };
+
+// Whether build ids may have so many digits: of 4 to 64 bytes.
+bool is_id_size(size_t digits);
 
 // Whether it is a path of debuginfod's, right or wrong.
 bool is_build_path(std::string_view target);

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "memprof/ship/debuginfo/debuginfo_server.h"
 
-#include <fmt/format.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -21,6 +20,8 @@
 #include <utility>
 
 #include "memprof/host/process/roomy_thread.h"
+#include "memprof/io/http/metric_text.h"
+#include "profile/files/regular_file.h"
 #include "profile/files/system_file.h"
 
 namespace memprof::cli {
@@ -176,19 +177,14 @@ class DebuginfoServer::Download : public std::enable_shared_from_this<Download> 
     struct stat status{};
     const int fd = file_->descriptor.get();
     part_.resize(std::min<uint64_t>(kPartBytes, file_->size_bytes - sent_));
-    for (size_t done = 0; done < part_.size();) {
-      const ssize_t got =
-          pread(fd, part_.data() + done, part_.size() - done, static_cast<off_t>(sent_ + done));
-      if (got <= 0) return false;
-      done += static_cast<size_t>(got);
-    }
+    if (!profile::read_at(fd, sent_, part_.data(), part_.size())) return false;
     return fstat(fd, &status) == 0 && static_cast<uint64_t>(status.st_size) == file_->size_bytes &&
            profile::written_unix_ns(status) == file_->written_unix_ns;
   }
 
   void close() {
-    beast::error_code ignored;
-    static_cast<void>(stream_.socket().shutdown(asio::ip::tcp::socket::shutdown_send, ignored));
+    beast::error_code error;
+    error = stream_.socket().shutdown(asio::ip::tcp::socket::shutdown_send, error);  // it ends either way
   }
 
   beast::tcp_stream stream_;
@@ -259,11 +255,8 @@ HttpResponse DebuginfoServer::refuse(const HttpRequest& request) {
 
 std::string DebuginfoServer::metrics() const {
   std::string text;
-  const auto add = [&](const char* name, const char* type, const char* help, uint64_t value) {
-    text += fmt::format(
-        "# HELP memprof_ship_debuginfo_{0} {1}\n# TYPE memprof_ship_debuginfo_{0} {2}\n"
-        "memprof_ship_debuginfo_{0} {3}\n",
-        name, help, type, value);
+  const auto add = [&](const std::string& name, const char* kind, const char* help, uint64_t value) {
+    add_metric("ship_debuginfo_" + name, kind, help, static_cast<double>(value), &text);
   };
   add("builds", "gauge", "Build ids that are known.", state_->known);
   add("served_total", "counter", "Files that were sent whole.", state_->served);

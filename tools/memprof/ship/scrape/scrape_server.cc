@@ -19,6 +19,7 @@
 
 #include "memprof/console/failure.h"
 #include "memprof/host/process/roomy_thread.h"
+#include "memprof/io/http/metric_text.h"
 #include "memprof/ship/debuginfo/build_request.h"
 #include "memprof/ship/debuginfo/debuginfo_server.h"
 #include "memprof/ship/scrape/scraped_heap.h"
@@ -79,15 +80,13 @@ class ScrapeServer::State : public HttpSite {
 
   const HttpServer& server() const { return server_; }
   std::string metrics() const {
-    return fmt::format(
-               "# HELP memprof_ship_scrapes_total Profiles that scrapers got.\n"
-               "# TYPE memprof_ship_scrapes_total counter\n"
-               "memprof_ship_scrapes_total {}\n"
-               "# HELP memprof_ship_scrapes_failed_total Profiles and lists that scrapers asked for and did not get.\n"
-               "# TYPE memprof_ship_scrapes_failed_total counter\n"
-               "memprof_ship_scrapes_failed_total {}\n",
-               served_.load(), failed_.load()) +
-           (debuginfo_ != nullptr ? debuginfo_->metrics() : "");
+    std::string text;
+    add_metric("ship_scrapes_total", "counter", "Profiles that scrapers got.", static_cast<double>(served_),
+               &text);
+    add_metric("ship_scrapes_failed_total", "counter",
+               "Profiles and lists that scrapers asked for and did not get.", static_cast<double>(failed_),
+               &text);
+    return text + (debuginfo_ != nullptr ? debuginfo_->metrics() : "");
   }
 
   bool knows(const HttpRequest& request) const override {

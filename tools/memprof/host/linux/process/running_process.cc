@@ -12,6 +12,7 @@
 #include <sstream>
 #include <system_error>
 
+#include "format/affixes.h"
 #include "memprof/console/console.h"
 #include "memprof/console/failure.h"
 #include "memprof/host/command_names.h"
@@ -184,12 +185,7 @@ bool is_running(uint64_t pid) {
 std::string program_of(uint64_t pid) {
   std::error_code error;
   const fs::path path = fs::read_symlink(proc_path(pid, "exe"), error);
-  std::string name = path.filename();
-  const std::string deleted = " (deleted)";
-  if (name.size() > deleted.size() &&
-      name.compare(name.size() - deleted.size(), deleted.size(), deleted) == 0) {
-    name.erase(name.size() - deleted.size());
-  }
+  const std::string name(without_deleted(path.filename().native()));
   return !error && !name.empty() ? name : short_name_of(pid);
 }
 

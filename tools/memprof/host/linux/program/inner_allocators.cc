@@ -10,6 +10,8 @@
 
 #include "format/allocators/allocator_functions.h"
 #include "memprof/host/linux/program/elf_symbols.h"
+#include "profile/symbolize/files/debug_link.h"
+#include "profile/symbolize/object/object_file.h"
 
 namespace memprof::cli {
 namespace {
@@ -19,8 +21,7 @@ std::unique_ptr<profile::ElfFile> open_debug_file(const profile::ElfFile& file, 
   const std::string& id = file.build_id();
   if (id.size() < 4 || !file.section(".symtab").empty()) return nullptr;
   std::string why;
-  return profile::ElfFile::open(
-      root + "/usr/lib/debug/.build-id/" + id.substr(0, 2) + "/" + id.substr(2) + ".debug", &why);
+  return profile::ElfFile::open(profile::debug_path_of_build(root + profile::kDebugRoot, id), &why);
 }
 
 template <typename Visit>
