@@ -5,6 +5,7 @@ import gzip
 import json
 import os
 import pathlib
+import platform
 import shutil
 import subprocess
 import sys
@@ -21,6 +22,12 @@ import parts  # noqa: E402, pylint: disable=wrong-import-position
 import tree  # noqa: E402, pylint: disable=wrong-import-position
 
 EPOCH = 1700000000
+
+
+def is_where_releases_are_made():
+    """Debian 12: there each package that a release names comes with what the tests need."""
+    system = platform.freedesktop_os_release()
+    return (system.get("ID"), system.get("VERSION_ID")) == ("debian", "12")
 
 
 class Scripts(unittest.TestCase):
@@ -101,9 +108,9 @@ class Scripts(unittest.TestCase):
         try:
             bill = json.loads(parts.bill("1.2.3", EPOCH, {"b": "2", "a": "1"}))
         except builds.ReleaseError as error:
-            if "is not installed" not in str(error):
+            if "is not installed" not in str(error) or is_where_releases_are_made():
                 raise
-            self.skipTest(str(error))  # on Debian 12, where releases are made, each comes with what the tests need
+            self.skipTest(str(error))
         names = {one["name"]: one for one in bill["components"]}
         for name in ("elfutils", "re2", "fmt", "protozero", "zydis", "glibc", "preact", "a", "b"):
             self.assertIn(name, names)

@@ -119,7 +119,7 @@ TEST(CodeRule, AsTheTablesSay) {
                                  "__fortify_fail", "longjmp", "pthread_exit", "__libc_fatal"}) {
     g_noreturns.push_back(reinterpret_cast<uint64_t>(dlsym(inside_libc, name)));
   }
-  uint32_t same = 0, none = 0, other = 0;
+  uint32_t same = 0, none = 0, other = 0, by_frame_pointer = 0;
   for (uint64_t pc = code.start + 16; pc + 16 < code.limit; ++pc) {
     const auto* const end = reinterpret_cast<const uint8_t*>(pc);
     int32_t distance;
@@ -133,6 +133,7 @@ TEST(CodeRule, AsTheTablesSay) {
     const Rule truth = unwind::derive_rule(row);
     Rule rule{};
     if (truth.kind != Rule::kFromSp) {
+      by_frame_pointer += truth.kind == Rule::kFromBp ? 1 : 0;
       continue;
     }
     if (!platform::find_code_rule(pc, code, is_noreturn, &rule)) {
@@ -144,7 +145,8 @@ TEST(CodeRule, AsTheTablesSay) {
     }
   }
   std::cout << same << " same, " << none << " none, " << other << " other\n";
-  EXPECT_GT(same, 200u);         // few where libc keeps frame pointers (Ubuntu 24.04)
+  // Ubuntu 24.04 keeps frame pointers in libc: few calls are left by the stack pointer there.
+  EXPECT_GT(same, by_frame_pointer > same + none + other ? 200u : 1000u);
   EXPECT_LT(other * 200, same);  // 3 of 7,756 where it was written: none may be common
 }
 
