@@ -19,8 +19,13 @@ class OneFile(unittest.TestCase):
     def setUpClass(cls):
         cls.folder = tempfile.TemporaryDirectory(prefix="memprof-one-file-")
         cls.addClassCleanup(cls.folder.cleanup)
-        cls.program = pathlib.Path(cls.folder.name) / "holds"
-        subprocess.run([CC, "-g", "-O1", "-o", cls.program, pathlib.Path(__file__).parent / "programs/holds.c"], check=True)
+        cls.program = cls.compiled("holds")
+
+    @classmethod
+    def compiled(cls, name):
+        program = pathlib.Path(cls.folder.name) / name
+        subprocess.run([CC, "-g", "-O1", "-o", program, pathlib.Path(__file__).parent / f"programs/{name}.c"], check=True)
+        return program
 
     def root(self, *folders):
         root = roots.Root(tempfile.mkdtemp(dir=self.folder.name))
@@ -43,6 +48,15 @@ class OneFile(unittest.TestCase):
         roots.try_view(root, "/memprof")
         self.assertIn("memprof ", root.run("/memprof", "--version"))
         self.assertEqual(list((root.path / "tmp").glob("memprof-*/*/libmemprof.so")), unpacked)
+
+    def test_every_verb_as_on_linux_4_4(self):
+        root = self.root("/proc", "/tmp")
+        root.add_program(self.compiled("old_kernel"), "/old_kernel")
+        root.through = ("/old_kernel",)
+        roots.try_run(root, "/memprof", "/holds")
+        roots.try_attach(root, "/memprof", "/holds")
+        roots.try_view(root, "/memprof")
+        self.assertIn("memprof works here", root.run("/memprof", "doctor"))
 
     def test_attach_from_another_root(self):
         # As a container beside that of the program.

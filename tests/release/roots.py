@@ -67,6 +67,7 @@ class Root:
         self.path.mkdir(parents=True, exist_ok=True)
         self.environment = {"PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "HOME": "/root", "LC_ALL": "C.UTF-8"}
         self.is_read_only = False
+        self.through = ()  # a program, with arguments, that executes each command
 
     def add(self, file, name, mode=0o755):
         to = self.path / name.lstrip("/")
@@ -91,7 +92,7 @@ class Root:
 
     def arguments(self, command):
         read_only = {"ROOT_IS_READ_ONLY": "yes"} if self.is_read_only else {}
-        return {"args": [sys.executable, "-B", __file__, str(self.path), *map(str, command)], "env": {**self.environment, **read_only}}
+        return {"args": [sys.executable, "-B", __file__, str(self.path), *map(str, (*self.through, *command))], "env": {**self.environment, **read_only}}
 
     def run(self, *command, status=0, **environment):
         """Both outputs of a command in the root, as one text."""
