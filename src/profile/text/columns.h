@@ -77,8 +77,8 @@ std::vector<std::string> column_cells(const std::vector<Column<Row>>& columns, c
 
 // A line of text for each row of [first, last); `fill(row, line)` adds names and places to titles (of no row) and lines.
 template <typename Row, typename Iterator, typename Fill>
-void write_columns(const std::vector<Column<Row>>& columns, Iterator first, Iterator last, const Fill& fill,
-                   TextWriter* writer, std::vector<std::pair<std::string, size_t>> groups = {}) {
+TextTable table_of_columns(const std::vector<Column<Row>>& columns, Iterator first, Iterator last,
+                           const Fill& fill, std::vector<std::pair<std::string, size_t>> groups = {}) {
   TextRow titles;
   titles.numbers = column_titles(columns);
   fill(static_cast<const Row*>(nullptr), &titles);
@@ -105,7 +105,13 @@ void write_columns(const std::vector<Column<Row>>& columns, Iterator first, Iter
     fill(&row, &line);
     table.add(std::move(line));
   }
-  table.write(writer);
+  return table;
+}
+
+template <typename Row, typename Iterator, typename Fill>
+void write_columns(const std::vector<Column<Row>>& columns, Iterator first, Iterator last, const Fill& fill,
+                   TextWriter* writer, std::vector<std::pair<std::string, size_t>> groups = {}) {
+  table_of_columns(columns, first, last, fill, std::move(groups)).write(writer);
 }
 
 }  // namespace memprof::profile

@@ -31,7 +31,7 @@ void add_rows(ArgumentParser& parser, const std::string& usual, std::string& val
 }
 
 void add_force(ArgumentParser& parser, const std::string& what, bool& value) {
-  parser.add_flag({"--force", "", "replace " + what, Shown::kInBoth}, value);
+  parser.add_flag({"-f,--force", "", "replace " + what, Shown::kInBoth}, value);
 }
 
 void add_moment(ArgumentParser& parser, const std::string& usual, std::string& value) {

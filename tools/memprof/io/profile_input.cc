@@ -11,6 +11,7 @@
 
 #include "memprof/console/console.h"
 #include "memprof/console/failure.h"
+#include "memprof/host/process/process_number.h"
 #include "memprof/io/arena_profile.h"
 #include "memprof/io/http/profile_url.h"
 #include "profile/model/metric.h"
@@ -162,6 +163,12 @@ profile::Profile read_with(const std::string& path, const std::string& sample_ty
     if (is_arena_path(path)) {
       return profile::read_pprof(read_arena(without_links(path)).pprof.view(), path);
     }
+  }
+  uint64_t pid = 0;
+  std::error_code missing;
+  if (parse_pid(path, &pid) && !std::filesystem::exists(path, missing)) {
+    throw Failure(path + ": no file has this name; for the process, use `memprof live " + path +
+                  "`, with -o FILE to write its profile");
   }
   return profile::read_any_file(path, options);
 }

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "profile/report/report_cells.h"
+#include "profile/report/tree_columns.h"
 #include "profile/text/text_table.h"
 #include "profile/text/units.h"
 
@@ -24,9 +24,6 @@ class TreeText {
         direction_(direction),
         writer_(*writer),
         growth_(growth),
-        companion_(metric_is_resident(report.metric) ? companions(report.metric)[1]
-                                                     : companions(report.metric)[0]),
-        whole_(report.totals[metric_index(report.metric)].value),
         children_(tree.nodes.size()) {}
 
   void write(TreeFooter footer_kind) {
@@ -35,66 +32,75 @@ class TreeText {
       const size_t parent = tree_.nodes[i].parent;
       (parent == kNoParent ? roots : children_[parent]).push_back(i);
     }
-    TextRow titles;
-    titles.numbers = {metric_title(report_.metric), writer_.signs().plus_minus, "%", "self",
-                      metric_title(companion_)};
-    titles.name_text = group_by_name(report_.by);
-    if (direction_ == Direction::kCallers) titles.numbers.erase(titles.numbers.begin() + kSelf);
-    if (growth_ != nullptr) titles.numbers.emplace_back("growth");
-    TextTable table(std::move(titles));
-    if (growth_ == nullptr) {
-      table.set_optional({1}, {kSelf});
-    } else {
-      table.set_optional({1, kCompanion}, {kSelf});
-    }
+    const std::vector<TreeRow> all = rows(roots);
+    TextTable table = table_of_columns(
+        tree_columns(report_, direction_, growth_ != nullptr, writer_.options()), all.begin(), all.end(),
+        [this](const TreeRow* row, TextRow* line) { fill(row, line); });
     table.set_arrow(direction_ == Direction::kCallers ? writer_.signs().called_by : writer_.signs().calls);
-    rows(roots, &table);
     table.write(&writer_);
     if (footer_kind == TreeFooter::kOptions) footer();
   }
 
  private:
-  static constexpr size_t kSelf = 3;       // column, of callees
-  static constexpr size_t kCompanion = 4;  // column, of callees
-
-  // A node to write, or kNoParent for what `parent` hides.
+  // A row to write, and those under it.
   struct Item {
-    size_t node;
-    size_t parent;
-    std::string guide;        // of its own row
-    std::string below_guide;  // of those under it
+    TreeRow row;
+    std::string below_guide;
   };
 
   bool says_what_is_hidden(double value) const { return value != 0 && std::abs(value) >= tree_.min_value; }
 
-  void push_children(const std::vector<size_t>& children, size_t parent, double hidden_value,
+  TreeRow row_of(size_t index) const {
+    TreeRow row{&tree_.nodes[index]};
+    if (growth_ != nullptr) row.growth = (*growth_)[index];
+    return row;
+  }
+
+  // Of a node, or of the whole tree (`is_top`): its children, and what it leaves out (`hidden`).
+  void push_children(const std::vector<size_t>& children, TreeRow hidden, bool is_top,
                      const std::string& guide, std::vector<Item>* open) const {
     const Signs& signs = writer_.signs();
-    const bool is_top = parent == kNoParent;
     std::vector<Item> items;
-    for (const size_t child : children) items.push_back({child, parent, {}, {}});
-    if (says_what_is_hidden(hidden_value)) items.push_back({kNoParent, parent, {}, {}});
+    for (const size_t child : children) items.push_back({row_of(child), {}});
+    if (says_what_is_hidden(hidden.hidden_value)) items.push_back({std::move(hidden), {}});
     for (size_t i = items.size(); i-- > 0;) {
       const bool is_last = i + 1 == items.size();
       if (!is_top) {
-        items[i].guide = guide + (is_last ? signs.last_branch : signs.branch);
+        items[i].row.guide = guide + (is_last ? signs.last_branch : signs.branch);
         items[i].below_guide = guide + (is_last ? signs.blank : signs.bar);
       }
       open->push_back(std::move(items[i]));
     }
   }
 
-  void rows(const std::vector<size_t>& roots, TextTable* table) const {
+  std::vector<TreeRow> rows(const std::vector<size_t>& roots) const {
+    std::vector<TreeRow> all;
     std::vector<Item> open;
-    push_children(roots, kNoParent, tree_.hidden_root_value, "", &open);
+    push_children(roots, {nullptr, tree_.hidden_roots, tree_.hidden_root_value}, true, "", &open);
     while (!open.empty()) {
-      const Item item = std::move(open.back());
+      Item item = std::move(open.back());
       open.pop_back();
-      table->add(item.node == kNoParent ? hidden_row(item) : row(item));
-      if (item.node == kNoParent) continue;
-      push_children(children_[item.node], item.node, tree_.nodes[item.node].hidden_value, item.below_guide,
-                    &open);
+      const TreeNode* const node = item.row.node;
+      all.push_back(std::move(item.row));
+      if (node == nullptr) continue;
+      push_children(children_[static_cast<size_t>(node - tree_.nodes.data())],
+                    {nullptr, node->hidden_children, node->hidden_value}, false, item.below_guide, &open);
     }
+    return all;
+  }
+
+  // What stands behind the numbers.
+  void fill(const TreeRow* row, TextRow* line) const {
+    if (row == nullptr) {
+      line->name_text = group_by_name(report_.by);
+      return;
+    }
+    line->guide = row->guide;
+    if (row->node == nullptr) {
+      line->name_text = fmt::format("({} more)", format_count(static_cast<double>(row->hidden_count)));
+      return;
+    }
+    for (const uint32_t group : row->node->groups) line->names.push_back(name(group));
   }
 
   std::string name(uint32_t index) const {
@@ -118,41 +124,6 @@ class TreeText {
     return path.substr(path.rfind('/', last - 1) + 1);
   }
 
-  TextRow row(const Item& item) const {
-    const TreeNode& node = tree_.nodes[item.node];
-    const size_t metric = metric_index(report_.metric);
-    TextRow row;
-    row.numbers = {value_cell(report_, report_.metric, node.cumulative),
-                   plus_minus_cell(report_, node.cumulative[metric]),
-                   percent_cell(node.cumulative[metric].value, whole_)};
-    if (direction_ != Direction::kCallers) {
-      row.numbers.push_back(value_cell(report_, report_.metric, node.self));
-    }
-    row.numbers.push_back(value_cell(report_, companion_, node.cumulative));
-    if (growth_ != nullptr) {
-      const double growth = (*growth_)[item.node];
-      row.tones.resize(row.numbers.size());
-      row.numbers.push_back(format_signed_bytes(growth));
-      row.tones.push_back(change_tone(growth));
-    }
-    row.guide = item.guide;
-    for (const uint32_t group : node.groups) row.names.push_back(name(group));
-    return row;
-  }
-
-  TextRow hidden_row(const Item& item) const {
-    const bool is_top = item.parent == kNoParent;
-    const size_t count = is_top ? tree_.hidden_roots : tree_.nodes[item.parent].hidden_children;
-    const double value = is_top ? tree_.hidden_root_value : tree_.nodes[item.parent].hidden_value;
-    TextRow row;
-    row.numbers = {format_metric(report_.metric, value), "", percent_cell(value, whole_), "", ""};
-    if (direction_ == Direction::kCallers) row.numbers.pop_back();
-    if (growth_ != nullptr) row.numbers.emplace_back();
-    row.guide = item.guide;
-    row.name_text = fmt::format("({} more)", format_count(static_cast<double>(count)));
-    return row;
-  }
-
   void footer() {
     writer_.blank();
     const size_t hidden = tree_.hidden_nodes();
@@ -170,8 +141,6 @@ class TreeText {
   const Direction direction_;
   TextWriter& writer_;
   const std::vector<double>* const growth_;
-  const Metric companion_;
-  const double whole_;
   std::vector<std::vector<size_t>> children_;
 };
 

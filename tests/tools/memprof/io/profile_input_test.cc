@@ -20,6 +20,16 @@ TEST(ProfileInput, LoadsAFile) {
   EXPECT_THROW(load_profile(folder / "gone", AskServers::kNo), profile::Error);
 }
 
+TEST(ProfileInput, AProcessInPlaceOfAFileIsShownTheWay) {
+  try {
+    read_profile("123456");
+    FAIL();
+  } catch (const Failure& failure) {
+    EXPECT_THAT(failure.what(), HasSubstr("123456: no file has this name"));
+    EXPECT_THAT(failure.what(), HasSubstr("`memprof live 123456`"));
+  }
+}
+
 TEST(ProfileInput, FilesWithoutNamesAreSaidButNotAllOfMany) {
   profile::Profile p = testing_tools::small_profile();
   p.locations.clear();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "profile/report/report_json.h"
+#include "profile/report/output/report_json.h"
 
 #include <nlohmann/json.hpp>
 
@@ -7,6 +7,7 @@
 #include "profile/memory/resident_text.h"
 #include "profile/report/report_columns.h"
 #include "profile/report/report_values.h"
+#include "profile/report/tree_columns.h"
 #include "profile/text/markup/column_values.h"
 #include "profile/text/markup/json_text.h"
 
@@ -64,24 +65,11 @@ Json health(const Report& report) {
   return json;
 }
 
-Json frame(const FrameGroup& group) {
-  return {{"name", group.name}, {"file", group.file}, {"line", group.line}, {"module", group.module}};
-}
-
 // Flat: parsers limit how deep JSON may nest, and stacks are deeper.
 Json tree(const Report& report, const CallTree& tree) {
+  const std::vector<Column<TreeRow>> columns = tree_columns(report);
   Json nodes = Json::array();
-  for (const TreeNode& node : tree.nodes) {
-    Json frames = Json::array();
-    for (const uint32_t group : node.groups) frames.push_back(frame(report.groups[group]));
-    nodes.push_back({{"parent", node.parent == kNoParent ? Json(nullptr) : Json(node.parent)},
-                     {"depth", node.depth},
-                     {"frames", std::move(frames)},
-                     {"self", estimate_values(report, node.self)},
-                     {"cumulative", estimate_values(report, node.cumulative)},
-                     {"hidden_children", node.hidden_children},
-                     {"hidden_value", json_rounded(node.hidden_value)}});
-  }
+  for (const TreeNode& node : tree.nodes) nodes.push_back(json_row(columns, TreeRow{&node}));
   return {{"nodes", std::move(nodes)},
           {"hidden_roots", tree.hidden_roots},
           {"hidden_root_value", json_rounded(tree.hidden_root_value)}};

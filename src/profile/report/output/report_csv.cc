@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "profile/report/report_csv.h"
+#include "profile/report/output/report_csv.h"
 
 #include <string>
 #include <vector>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "profile/report/report_json.h"
+#include "profile/report/output/report_json.h"
 
 #include <gtest/gtest.h>
 
