@@ -11,6 +11,7 @@ import pathlib
 import shutil
 import subprocess
 import tempfile
+import time
 import unittest
 
 LIBRARY = pathlib.Path(os.environ["MEMPROF_E2E_LIBRARY"])
@@ -229,6 +230,12 @@ class Test(unittest.TestCase):
         if stderr is not None:
             self.assertEqual(done.stderr, stderr, said)
         return done
+
+    def wait_for(self, what, seconds=WATCHDOG_S):
+        end = time.monotonic() + seconds
+        while not what():
+            self.assertLess(time.monotonic(), end, "it did not happen")
+            time.sleep(0.02)
 
     def somebody_else(self):
         """The id of a user without rights. Skips the test where that user cannot reach what was built."""

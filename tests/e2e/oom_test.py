@@ -1,7 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """A program that the OOM killer ends, in a group (cgroup) with a limit of memory: needs to make groups, as root may."""
+import gzip
+import json
 import os
 import pathlib
+import re
+import signal
+import subprocess
 
 import e2e
 
@@ -17,6 +22,17 @@ for _ in range(1000):
     handle()
     other()
     time.sleep(0.001)
+"""
+# Waits where its group is nearly full, until it may go on.
+PROGRAM_THAT_WAITS = """
+import pathlib, sys, time
+kept = []
+def handle():
+    kept.append(b"x" * 2_000_000)
+for i in range(1000):
+    handle()
+    while i == 50 and not pathlib.Path(sys.argv[1]).exists():
+        time.sleep(0.01)
 """
 
 
@@ -48,9 +64,12 @@ class Oom(e2e.Test):
         except OSError as error:
             self.skipTest(f"a group cannot have a limit here: {error}")
 
-    def run_in_group(self, *command):
+    def in_group(self, *command):
         """In a shell that enters the group first."""
-        return e2e.run(["sh", "-c", 'echo $$ >"$0/cgroup.procs" && exec "$@"', str(self.group), *map(str, command)], e2e.plain_environment())
+        return ["sh", "-c", 'echo $$ >"$0/cgroup.procs" && exec "$@"', str(self.group), *map(str, command)]
+
+    def run_in_group(self, *command):
+        return e2e.run(self.in_group(*command), e2e.plain_environment())
 
     def test_who_held_the_memory_is_named(self):
         program, out = self.folder / "app.py", self.folder / "out.pb.gz"
@@ -69,6 +88,40 @@ class Oom(e2e.Test):
         done = self.run_in_group(e2e.COMMAND, "run", "-o", out, "--", "sh", "-c", "kill -9 $$")
         self.assertNotIn("OOM", done.stderr.decode())
         self.assertFalse(self.report(out)["oom_killed"])
+
+    def test_a_shipper_looks_before_and_after(self):
+        program, shipped, said, go = (self.folder / name for name in ("app.py", "shipped", "said", "go"))
+        program.write_text(PROGRAM_THAT_WAITS)
+        shipped.mkdir()
+        process = subprocess.Popen(self.in_group(e2e.system_python(), program, go), env=e2e.preloaded(self.folder / "x.pb.gz", "64k"))
+        self.addCleanup(process.kill)
+        with open(said, "wb") as file:
+            shipper = subprocess.Popen([e2e.COMMAND, "ship", "--to", shipped, "--spool", self.folder / "spool", "--every", "1h"],
+                                       stderr=file, env=e2e.plain_environment())
+        self.addCleanup(shipper.wait)
+        self.addCleanup(shipper.kill)
+        self.wait_for(lambda: " uses " in said.read_text())
+        go.touch()
+        self.assertEqual(process.wait(e2e.WATCHDOG_S), -signal.SIGKILL)
+        self.wait_for(lambda: "was killed by" in said.read_text())
+        self.wait_for(lambda: len(self.looks(shipped)) >= 2)
+        shipper.send_signal(signal.SIGTERM)
+        self.assertEqual(shipper.wait(e2e.WATCHDOG_S), 0)
+        self.assertRegex(said.read_text(), r": its group /\S+ uses 1\d\d\.\d MiB of the 128\.0 MiB that it may have; handle holds [89]\d % of ")
+        self.assertRegex(said.read_text(), rf"\(pid {process.pid}\) was killed by the OOM killer at the memory limit of its group, 128\.0 MiB; handle held [89]\d % of 1")
+        looks = self.looks(shipped)
+        self.assertTrue(any(labels.get("memory_pressure") in ("80", "90") for labels, _ in looks), looks)
+        killed = [held for labels, held in looks if labels.get("oom_killed") == "true"]
+        self.assertEqual(len(killed), 1, looks)
+        self.assertGreater(killed[0], 100 << 20)
+
+    def looks(self, folder):
+        """Of each file: its labels, and what is live."""
+        looks = []
+        for path in sorted(folder.rglob("*.pb.gz")):
+            labels = re.search(rb"labels: (\{.*?\})", gzip.decompress(path.read_bytes()), re.DOTALL).group(1)
+            looks.append((json.loads(labels), self.report(path)["totals"]["inuse_space"]["value"]))
+        return looks
 
 
 if __name__ == "__main__":

@@ -112,12 +112,6 @@ class Base(e2e.Test):
         return {line.split("{")[0].split()[0].removeprefix("memprof_ship_"): int(line.split()[-1])
                 for line in lines if not line.startswith("#")}
 
-    def wait_for(self, what, seconds=e2e.WATCHDOG_S):
-        end = time.monotonic() + seconds
-        while not what():
-            self.assertLess(time.monotonic(), end, "it did not happen")
-            time.sleep(0.02)
-
 
 class Ship(Base):
     def test_totals_of_two_hosts(self):
@@ -263,6 +257,27 @@ class Ship(Base):
         self.wait_for(lambda: server.totals()["inuse_space"] < 6_000_000)
         self.assertGreater(server.totals()["alloc_space"], 6_000_000)
         self.end(shipper)
+
+    def test_a_preloaded_shell_that_executes_its_program(self):
+        # As a container's entry point: both arenas have one name.
+        code = "kept = [bytearray(20_000) for _ in range(400)]; print(1, flush=True); input()"
+        process = subprocess.Popen(["/bin/sh", "-c", 'echo 0; read line; exec "$0" -S -c "$1"', e2e.system_python(), code],
+                                   stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                   env=e2e.preloaded(self.folder / "x.pb.gz", "1", MEMPROF_ARENA_DIR=self.host("a")))
+        for cleanup in (process.stdout.close, process.stdin.close, process.wait, process.kill):
+            self.addCleanup(cleanup)
+        self.assertEqual(process.stdout.readline(), b"0\n")
+        server = self.server()
+        shipper = self.start(server.url, "a", "--every", "200ms")
+        self.wait_for(lambda: server.stored)
+        process.stdin.write(b"\n")
+        process.stdin.flush()
+        self.assertEqual(process.stdout.readline(), b"1\n")
+        self.wait_for(lambda: server.totals()["inuse_space"] > 6_000_000)
+        self.end(shipper)
+        programs = {dict(labels)["program"] for labels, _ in server.stored}
+        self.assertEqual(len(programs), 2, programs)
+        self.assertLess(server.totals()["alloc_space"], 20_000_000)
 
     def test_no_room(self):
         if os.geteuid() != 0:

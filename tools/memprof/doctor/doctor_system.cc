@@ -141,7 +141,7 @@ void check_surroundings(Checks* checks) {
   check_temporary_folder(checks);
   check_file_size(file_size_limit(), checks);
   check_address_space(address_space_limit(), Whose::kShell, checks);
-  check_group_memory(group_memory_limit(), checks);
+  check_group_memory(ProcessGroup::of_this_process().limit_bytes(), checks);
   check_preload(checks);
   check_debuginfod(checks);
 }

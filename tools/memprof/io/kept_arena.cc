@@ -42,6 +42,13 @@ KeptArena::~KeptArena() {
   if (file_ >= 0) close(file_);
 }
 
+bool KeptArena::is_replaced() const {
+  struct stat kept{};
+  struct stat there{};
+  return file_ >= 0 && fstat(file_, &kept) == 0 && stat(path_.c_str(), &there) == 0 &&
+         (kept.st_ino != there.st_ino || kept.st_dev != there.st_dev);
+}
+
 std::string KeptArena::copy() {
   if (!copy_.empty()) return copy_;
   folder_.emplace();

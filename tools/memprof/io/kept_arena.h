@@ -21,6 +21,9 @@ class KeptArena {
   KeptArena(const KeptArena&) = delete;
   KeptArena& operator=(const KeptArena&) = delete;
 
+  // Whether the path is another file's now: the process executes another program.
+  bool is_replaced() const;
+
   // Path of a copy as of the first call, which goes away with this object.
   std::string copy();
 

@@ -38,6 +38,8 @@ class ProcessLooks {
 
   // Whether the process is still what it was.
   bool is_there() const;
+  // Whether it executes another program now, which has an arena of the same name.
+  bool is_replaced() const { return kept_.is_replaced(); }
   const RunningProcess& process() const { return process_; }
 
  private:

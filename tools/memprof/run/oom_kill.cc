@@ -8,32 +8,19 @@
 
 #include "profile/memory/peak_text.h"
 #include "profile/pprof/pprof_reader.h"
-#include "profile/report/report.h"
-#include "profile/text/units.h"
+#include "profile/report/holder_text.h"
 
 namespace memprof::cli {
 namespace {
-
-uint64_t limit_of(const std::string& root) {
-  const uint64_t limit = group_memory_limit(root);
-  return limit == UINT64_MAX ? 0 : limit;
-}
 
 uint64_t resident_bytes(const ProcessProfile& process) {
   return std::max(process.max_resident_bytes, process.own_max_resident_bytes);
 }
 
-// "; handle held 61 % of 480.2 MiB": the first row of its report.
-std::string holder_text(const std::string& path) try {
-  profile::ReportOptions options;
-  options.max_rows = 1;
-  const profile::Report report = profile::build_report(profile::read_pprof_file(path), options);
-  const size_t metric = profile::metric_index(report.metric);
-  const double whole = report.totals[metric].value;
-  if (report.rows.empty() || whole <= 0) return "";
-  const profile::ReportRow& row = report.rows[0];
-  return fmt::format("; {} held {:.0f} % of {}", profile::printable(row.name),
-                     100 * row.self[metric].value / whole, profile::format_bytes(whole));
+// "; handle held 61 % of 480.2 MiB".
+std::string holder_of(const std::string& path) try {
+  const std::string text = profile::holder_text(profile::read_pprof_file(path), "held");
+  return text.empty() ? "" : "; " + text;
 } catch (const profile::Error&) {
   return "";
 }
@@ -41,16 +28,9 @@ std::string holder_text(const std::string& path) try {
 }  // namespace
 
 OomWatch::OomWatch(std::string root)
-    : root_(std::move(root)), before_(count_oom_kills(root_)), limit_bytes_(limit_of(root_)) {}
-
-uint64_t OomWatch::kills() const {
-  const OomKills now = count_oom_kills(root_);
-  const auto since = [](std::optional<uint64_t> before, std::optional<uint64_t> after) {
-    return before && after && *after > *before ? *after - *before : 0;
-  };
-  // The group's count has what the machine's has of it.
-  return before_.in_group && now.in_group ? since(before_.in_group, now.in_group)
-                                          : since(before_.on_machine, now.on_machine);
+    : group_(ProcessGroup::of_this_process(std::move(root))), before_(group_.kills()) {
+  const uint64_t limit = group_.limit_bytes();
+  limit_bytes_ = limit == UINT64_MAX ? 0 : limit;
 }
 
 void mark_oom_killed(std::vector<RunOutput>* outputs, uint64_t kills, uint64_t limit_bytes, uint64_t started,
@@ -74,7 +54,7 @@ void mark_oom_killed(std::vector<RunOutput>* outputs, uint64_t kills, uint64_t l
 
 std::string oom_kill_line(const RunOutput& output) {
   return fmt::format("{} (pid {}) was {}{}", output.process.program, output.process.pid,
-                     profile::oom_kill_text(output.memory_limit_bytes), holder_text(output.path));
+                     profile::oom_kill_text(output.memory_limit_bytes), holder_of(output.path));
 }
 
 }  // namespace memprof::cli

@@ -24,14 +24,14 @@ class OomWatch {
   explicit OomWatch(std::string root = "");
 
   // How many were killed since.
-  uint64_t kills() const;
+  uint64_t kills() const { return group_.kills().since(before_); }
   // Of the group, 0: none.
   uint64_t limit_bytes() const { return limit_bytes_; }
 
  private:
-  const std::string root_;
+  const ProcessGroup group_;
   const OomKills before_;
-  const uint64_t limit_bytes_;
+  uint64_t limit_bytes_ = 0;
 };
 
 // Says of `outputs` which were killed; `started`: of the process that was started, which ended by SIGKILL or did not.

@@ -95,11 +95,12 @@ void RunShipper::run() {
       const auto until = std::min<Clock::time_point>(next, Clock::now() + kFindEvery);
       if (changed_.wait_until(lock, until, [this] { return is_stopping_; })) return;
     }
-    if (Clock::now() < next) {
-      processes_.find();
-      continue;
-    }
-    shipper_.look();
+    processes_.find();
+    const std::vector<Pressure> pressures = pressure_.check(processes_.pids());
+    const bool is_time = Clock::now() >= next;
+    if (is_time || !pressures.empty()) shipper_.look(pressures);
+    static_cast<void>(shipper_.take_notes());  // the run says itself who was killed
+    if (!is_time) continue;
     next = std::max(next + every, Clock::now());
   }
 }

@@ -23,6 +23,7 @@
 #include "memprof/io/temporary_folder.h"
 #include "memprof/run/processes/process_collector.h"
 #include "memprof/ship/looks/shipped_process.h"
+#include "memprof/ship/pressure/pressure_watch.h"
 #include "memprof/ship/senders.h"
 #include "memprof/ship/ship_options.h"
 #include "memprof/ship/shipper.h"
@@ -57,6 +58,7 @@ class RunShipper {
   Spool spool_;
   Senders senders_;
   Shipper shipper_;
+  PressureWatch pressure_;
   std::string error_;    // that ended it
   std::string problem_;  // of a look, the last one
   std::mutex mutex_;     // of is_stopping_

@@ -61,6 +61,11 @@ std::string metrics_text(const LookCounts& looks, const std::vector<TargetFigure
              static_cast<double>(looks.lost_ends), &text);
   add_metric("ship_small_stacks_total", "counter", "Stacks sent as (small stacks).",
              static_cast<double>(looks.small_stacks), &text);
+  add_metric("ship_pressed_total", "counter",
+             "Looks because the memory of a group was nearly full, or because of the OOM killer.",
+             static_cast<double>(looks.pressed), &text);
+  add_metric("ship_oom_killed_total", "counter", "Processes that the OOM killer ended.",
+             static_cast<double>(looks.oom_killed), &text);
   add_metric("ship_processes", "gauge", "Processes of the last look.", static_cast<double>(looks.processes),
              &text);
   add_metric("ship_spool_bytes", "gauge", "Bytes that wait in the spool.", static_cast<double>(spool_bytes),

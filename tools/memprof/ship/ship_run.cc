@@ -17,6 +17,7 @@
 #include "memprof/console/failure.h"
 #include "memprof/host/process/arena_folders.h"
 #include "memprof/ship/looks/shipped_profile.h"
+#include "memprof/ship/pressure/pressure_watch.h"
 #include "memprof/ship/scrape/listen_address.h"
 #include "memprof/ship/scrape/scrape_server.h"
 #include "memprof/ship/scrape/scraped_heap.h"
@@ -176,13 +177,23 @@ int ship(const ShipOptions& options) {
   served.start(
       [&](const LookCounts& counts) { return metrics_text(counts, senders.figures(), spool.bytes()); });
   bool have_ended = false;
-  const auto look = [&] {
-    served.with_processes([&] {
-      shipper.look();
-      have_ended = processes.is_over();
-    });
+  PressureWatch pressure;
+  const auto look = [&](const std::vector<Pressure>& pressures) {
+    shipper.look(pressures);
+    have_ended = processes.is_over();
     served.know(shipper.counts());
+    for (const std::string& note : shipper.take_notes()) complain("ship: " + note);
+  };
+  const auto look_at_all = [&] {
+    served.with_processes([&] { look(pressure.check(processes.pids())); });
     served.health.begun();
+  };
+  const auto look_where_new = [&] {
+    served.with_processes([&] {
+      processes.find();
+      const std::vector<Pressure> pressures = pressure.check(processes.pids());
+      if (!pressures.empty()) look(pressures);
+    });
   };
   const auto write = [&] {
     if (!options.metrics_file.empty()) write_metrics(options.metrics_file, served.metrics());
@@ -193,17 +204,17 @@ int ship(const ShipOptions& options) {
   size_t rounds = 0;
   bool is_over = false;
   while (!is_over) {
-    look();
+    look_at_all();
     ++rounds;
     write();
     if ((options.count && rounds >= *options.count) || have_ended) break;
     next = std::max(next + every, Clock::now());
-    while (!is_over && Clock::now() < next) {
+    while (!is_over && !have_ended && Clock::now() < next) {
       const double left = std::chrono::duration<double>(next - Clock::now()).count();
       is_over = signals.wait(std::min(left, kFindSeconds));
-      served.with_processes([&] { processes.find(); });
+      look_where_new();
     }
-    if (is_over) look();
+    if (is_over) look_at_all();
   }
   const size_t waiting = senders.finish(options.count || have_ended ? kLastSeconds : kEndSeconds);
   write();

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -14,8 +15,11 @@
 #include "memprof/ship/looks/shipped_profile.h"
 #include "profile/compare/merge.h"
 #include "profile/fleet/fleet.h"
+#include "profile/memory/peak_text.h"
 #include "profile/model/error.h"
+#include "profile/report/holder_text.h"
 #include "profile/text/markup/json_text.h"
+#include "profile/text/units.h"
 
 namespace memprof::cli {
 namespace {
@@ -49,14 +53,86 @@ Shipper::Shipper(ShippedProcesses& processes, Spool& spool, std::function<void(c
                  std::function<void(const std::string&)> say)
     : processes_(processes), spool_(spool), queue_(std::move(queue)), say_(std::move(say)) {}
 
-void Shipper::look() {
+void Shipper::know_ends(const std::vector<Pressure>& pressures) {
+  known_.clear();
+  std::map<uint64_t, const Pressure*> by_pid;
+  for (const Pressure& pressure : pressures) {
+    for (const uint64_t pid : pressure.pids) by_pid[pid] = &pressure;
+  }
+  for (auto& [arena, process] : processes_.all()) {
+    Known& known = known_[&process];
+    known.has_ended = process.has_ended();
+    if (known.has_ended) known.profile = profile_of(processes_, process, true);
+    if (process.looks == nullptr) continue;
+    const auto pressed = by_pid.find(process.looks->process().pid);
+    if (pressed != by_pid.end()) known.pressure = pressed->second;
+  }
+  for (const Pressure& pressure : pressures) mark_killed(pressure);
+}
+
+// The kernel does not say whom it killed: those that did not come to their end by themselves were, the largest first,
+// which it takes (run/oom_kill.h).
+void Shipper::mark_killed(const Pressure& pressure) {
+  if (pressure.kills == 0) return;
+  std::vector<std::pair<const ShippedProcess*, Known*>> ended;
+  for (auto& [process, known] : known_) {
+    if (known.pressure != &pressure || process->looks->is_replaced()) continue;
+    if (known.profile && !known.profile->has_ended) ended.emplace_back(process, &known);
+  }
+  std::sort(ended.begin(), ended.end(), [](const auto& a, const auto& b) {
+    return a.second->profile->max_resident_bytes > b.second->profile->max_resident_bytes;
+  });
+  ended.resize(std::min<size_t>(ended.size(), pressure.kills));
+  for (const auto& [process, known] : ended) {
+    known->is_oom_killed = true;
+    known->profile->is_oom_killed = true;
+    known->profile->memory_limit_bytes = pressure.limit_bytes;
+    ++counts_.oom_killed;
+    const RunningProcess& running = process->looks->process();
+    const std::string holder = profile::holder_text(*known->profile, "held");
+    notes_.push_back(fmt::format("{} (pid {}) was {}{}{}", running.program, running.pid,
+                                 profile::oom_kill_text(pressure.limit_bytes), holder.empty() ? "" : "; ",
+                                 holder));
+  }
+  const uint64_t others = pressure.kills - ended.size();
+  if (others != 0) {
+    notes_.push_back(fmt::format("the OOM killer ended {} other process{} of the group {}", others,
+                                 others == 1 ? "" : "es", pressure.group));
+  }
+}
+
+void Shipper::tell_pressure(const Group& group, const profile::Profile& profile, Labels* labels) {
+  const Pressure* fullest = nullptr;
+  bool is_oom_killed = false;
+  for (const ShippedProcess* process : group) {
+    const Known& known = known_.at(process);
+    is_oom_killed = is_oom_killed || known.is_oom_killed;
+    if (known.pressure == nullptr || known.pressure->passed_percent == 0) continue;
+    if (fullest == nullptr || known.pressure->passed_percent > fullest->passed_percent)
+      fullest = known.pressure;
+  }
+  if (is_oom_killed) (*labels)[kOomKilledLabel] = "true";
+  if (fullest != nullptr) {
+    (*labels)[kPressureLabel] = std::to_string(fullest->passed_percent);
+    const std::string holder = profile::holder_text(profile);
+    notes_.push_back(fmt::format("{}: its group {} uses {} of the {} that it may have{}{}",
+                                 labels->at(kServiceLabel), fullest->group,
+                                 profile::format_bytes(static_cast<double>(fullest->used_bytes)),
+                                 profile::format_bytes(static_cast<double>(fullest->limit_bytes)),
+                                 holder.empty() ? "" : "; ", holder));
+  }
+  if (is_oom_killed || fullest != nullptr) ++counts_.pressed;
+}
+
+void Shipper::look(const std::vector<Pressure>& pressures) {
   processes_.find();
   processes_.bound_names();
+  know_ends(pressures);
   std::map<std::string, Group> groups;
   for (auto& [arena, process] : processes_.all()) groups[label_hash(process.labels)].push_back(&process);
   counts_.processes = processes_.all().size();
   if (!has_forgotten_) {
-    const std::vector<std::string> there = processes_.names_there();
+    const std::vector<std::string> there = processes_.keys_there();
     if (!processes_.is_chosen()) counts_.lost_ends += spool_.forget_but(there);
     has_forgotten_ = true;
   }
@@ -88,8 +164,10 @@ void Shipper::look_at(const std::string& hash, const Group& group, int64_t time_
     const auto known = before.processes.find(process->arena);
     StackTotals totals =
         known != before.processes.end() ? std::move(known->second) : spool_.totals_of(process->arena);
-    const bool has_ended = process->has_ended();
-    std::optional<profile::Profile> profile = profile_of(processes_, *process, has_ended);
+    Known& here = known_.at(process);
+    const bool has_ended = here.has_ended;
+    std::optional<profile::Profile> profile =
+        has_ended ? std::move(here.profile) : profile_of(processes_, *process, false);
     // What a process of a run left is in hand at the run's end.
     const bool comes_again = !has_ended || (!profile && processes_.is_of_run() && process->left.path.empty());
     if (!comes_again) ended.push_back(process->arena);
@@ -103,7 +181,7 @@ void Shipper::look_at(const std::string& hash, const Group& group, int64_t time_
     allocated.objects += more.objects;
     allocated.bytes += more.bytes;
     if (has_ended) {
-      if (!process->left.holds) drop_levels(&*profile);
+      if (!process->left.holds && !here.is_oom_killed) drop_levels(&*profile);
     } else {
       baseline.processes.emplace(process->arena, std::move(totals));
     }
@@ -115,7 +193,8 @@ void Shipper::look_at(const std::string& hash, const Group& group, int64_t time_
     profile.time_unix_ns = static_cast<uint64_t>(time_ms * kMsNs);
     profile.duration_ns =
         last_ms > 0 && last_ms < time_ms ? static_cast<uint64_t>((time_ms - last_ms) * kMsNs) : 0;
-    const Labels& labels = group.front()->labels;
+    Labels labels = group.front()->labels;
+    tell_pressure(group, profile, &labels);
     profile.comments = {
         std::string(profile::kLabelsComment) + profile::json_to_text(Json(labels)),
         fmt::format("shipped by memprof: what was allocated is that since the look before; {} of {} "
@@ -124,7 +203,7 @@ void Shipper::look_at(const std::string& hash, const Group& group, int64_t time_
     const ShippedProfile shipped = write_shipped(std::move(profile));
     Look look;
     look.time_ms = time_ms;
-    look.labels = labels;
+    look.labels = std::move(labels);
     look.allocated = allocated;
     look.pprof = shipped.pprof;
     if (!spool_.has_room(look.pprof.size())) {

@@ -10,12 +10,16 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "memprof/ship/looks/shipped_process.h"
+#include "memprof/ship/pressure/pressure_watch.h"
 #include "memprof/ship/spool/spool.h"
+#include "profile/model/model.h"
 
 namespace memprof::cli {
 
@@ -27,6 +31,8 @@ struct LookCounts {
   uint64_t lost_ends = 0;     // processes whose last allocations nobody saw
   uint64_t small_stacks = 0;  // that are in "(small stacks)"
   size_t processes = 0;       // of the last round
+  uint64_t pressed = 0;       // looks because a group's memory was nearly full, or because of the OOM killer
+  uint64_t oom_killed = 0;    // processes that the OOM killer ended
 };
 
 class Shipper {
@@ -36,8 +42,11 @@ class Shipper {
   Shipper(ShippedProcesses& processes, Spool& spool, std::function<void(const QueuedLook&)> queue,
           std::function<void(const std::string&)> say = {});
 
-  // A look at all processes.
-  void look();
+  // A look at all processes.  `pressures`: what is new of their groups; looks at those say so in their labels
+  // (memory_pressure, oom_killed), and take_notes() says who holds the memory.
+  void look(const std::vector<Pressure>& pressures = {});
+  // Since the last call.
+  std::vector<std::string> take_notes() { return std::exchange(notes_, {}); }
 
   const LookCounts& counts() const { return counts_; }
   // In all looks that are in the spool, or were, since the shipper began.
@@ -46,6 +55,18 @@ class Shipper {
  private:
   using Group = std::vector<ShippedProcess*>;
 
+  // What is known of a process before its look is made.
+  struct Known {
+    const Pressure* pressure = nullptr;       // of its group; none: nothing is new
+    std::optional<profile::Profile> profile;  // of one that has ended, where its end could be read
+    bool has_ended = false;
+    bool is_oom_killed = false;
+  };
+
+  void know_ends(const std::vector<Pressure>& pressures);
+  void mark_killed(const Pressure& pressure);
+  // Adds to the labels what is new of the processes' groups, and says it; `profile`: of all of them.
+  void tell_pressure(const Group& group, const profile::Profile& profile, Labels* labels);
   void look_at(const std::string& hash, const Group& group, int64_t time_ms);
   void say_once(const std::string& problem);
 
@@ -53,6 +74,8 @@ class Shipper {
   Spool& spool_;
   const std::function<void(const QueuedLook&)> queue_;
   const std::function<void(const std::string&)> say_;
+  std::map<const ShippedProcess*, Known> known_;  // of this look
+  std::vector<std::string> notes_;
   LookCounts counts_;
   int64_t allocated_bytes_ = 0;
   bool has_forgotten_ = false;  // what ended while no shipper ran

@@ -32,10 +32,24 @@ TEST(KeptArena, IsThereWhenTheFileHasGone) {
   EXPECT_FALSE(std::filesystem::exists(copy));
 }
 
+TEST(KeptArena, AnotherFileOfTheSameNameIsAnotherPrograms) {
+  const testing_tools::Folder folder;
+  const std::string path = folder / "a.arena";
+  testing_tools::write_file(path, "first");
+  KeptArena kept(path);
+  EXPECT_FALSE(kept.is_replaced());
+  unlink(path.c_str());
+  EXPECT_FALSE(kept.is_replaced()) << "it is gone";
+  testing_tools::write_file(path, "second");
+  EXPECT_TRUE(kept.is_replaced());
+  EXPECT_EQ(testing_tools::read_file(kept.copy()), "first");
+}
+
 TEST(KeptArena, WhatWasNeverThereCannotBeCopied) {
   const testing_tools::Folder folder;
   KeptArena kept(folder / "none.arena");
   EXPECT_THROW(kept.copy(), Failure);
+  EXPECT_FALSE(kept.is_replaced());
 }
 
 }  // namespace

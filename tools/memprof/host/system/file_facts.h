@@ -16,6 +16,7 @@ struct FileFacts {
   uint32_t user_id = 0;
   uint64_t memory_bytes = 0;  // that the file system has given to it
   int64_t changed_s = 0;      // since 1970
+  uint64_t number = 0;        // its own in its file system, as long as it is there or somebody has it open
 };
 
 // Of what is at `path` itself: no link is followed.

@@ -63,8 +63,8 @@ ShippedProcesses::ShippedProcesses(LabelRules rules, std::vector<RunningProcess>
       run_(std::move(run)),
       names_(std::make_shared<profile::SharedNames>()) {
   for (RunningProcess& process : only) {
-    const std::string name = name_of(process.arena);
-    add(std::move(process), name);
+    const std::string key = key_of(process.arena);
+    add(std::move(process), key);
   }
 }
 
@@ -87,13 +87,40 @@ std::vector<ArenaFile> ShippedProcesses::arenas() const {
   return files;
 }
 
+// In a run each program that a process executes has an arena with a name of its own; elsewhere it takes the place of the
+// one before.
+std::string ShippedProcesses::key_of(const std::string& path) const {
+  FileFacts facts;
+  if (run_ || read_file_facts(path, &facts) != 0) return name_of(path);
+  return name_of(path) + "+" + std::to_string(facts.number);
+}
+
+void ShippedProcesses::find_their_next() {
+  std::vector<uint64_t> replaced;
+  for (const auto& [key, process] : all_) {
+    if (process.looks->is_replaced()) replaced.push_back(process.looks->process().pid);
+  }
+  for (const uint64_t pid : replaced) {
+    try {
+      RunningProcess process = find_process(std::to_string(pid));
+      const std::string key = key_of(process.arena);
+      if (all_.count(key) == 0) add(std::move(process), key);
+    } catch (const Failure&) {
+      continue;  // it has ended meanwhile
+    }
+  }
+}
+
 void ShippedProcesses::find() {
-  if (is_chosen_) return;
+  if (is_chosen_) {
+    find_their_next();
+    return;
+  }
   std::set<std::string> there;
   for (const ArenaFile& file : arenas()) {
-    const std::string name = name_of(file.path);
-    there.insert(name);
-    if (all_.count(name) == 0 && not_ours_.count(name) == 0) look_at(file, name);
+    const std::string key = key_of(file.path);
+    there.insert(key);
+    if (all_.count(key) == 0 && not_ours_.count(key) == 0) look_at(file, key);
   }
   for (auto known = not_ours_.begin(); known != not_ours_.end();) {
     known = there.count(*known) != 0 ? std::next(known) : not_ours_.erase(known);
@@ -113,8 +140,8 @@ void ShippedProcesses::find_in_containers() {
     if (!looked_at_.insert(pid).second || !has_other_root(pid)) continue;
     try {
       RunningProcess process = find_process(std::to_string(pid));
-      const std::string name = name_of(process.arena);
-      if (all_.count(name) == 0) add(std::move(process), name);
+      const std::string key = key_of(process.arena);
+      if (all_.count(key) == 0) add(std::move(process), key);
     } catch (const Failure&) {
       continue;  // it has no arena, or may not be looked at
     }
@@ -124,40 +151,50 @@ void ShippedProcesses::find_in_containers() {
   }
 }
 
-std::vector<std::string> ShippedProcesses::names_there() const {
-  std::vector<std::string> names;
-  if (is_chosen_) return names;
-  for (const ArenaFile& file : arenas()) names.push_back(name_of(file.path));
-  for (const auto& [name, process] : all_) names.push_back(name);  // those in containers
-  return names;
+std::vector<std::string> ShippedProcesses::keys_there() const {
+  std::vector<std::string> keys;
+  if (is_chosen_) return keys;
+  for (const ArenaFile& file : arenas()) keys.push_back(key_of(file.path));
+  for (const auto& [key, process] : all_) keys.push_back(key);  // those in containers
+  return keys;
 }
 
-void ShippedProcesses::look_at(const ArenaFile& file, const std::string& name) {
+void ShippedProcesses::look_at(const ArenaFile& file, const std::string& key) {
   if (is_of_others(file.path) || owner_of(file) != Owner::kLives) {
-    not_ours_.insert(name);
+    not_ours_.insert(key);
     return;
   }
   const ArenaBeginning beginning = read_beginning(file.path);
   if (!beginning.is_begun) return;  // the next time
   if (run_ && beginning.run_token != run_->token) {
-    not_ours_.insert(name);
+    not_ours_.insert(key);
     return;
   }
   try {
     RunningProcess process = find_process(std::to_string(file.pid));
-    if (name_of(process.arena) == name) add(std::move(process), name);
+    if (name_of(process.arena) == name_of(file.path)) add(std::move(process), key);
   } catch (const Failure&) {
     return;  // it has ended meanwhile
   }
 }
 
-void ShippedProcesses::add(RunningProcess process, const std::string& name) {
+void ShippedProcesses::add(RunningProcess process, const std::string& key) {
   ShippedProcess shipped;
-  shipped.arena = name;
+  shipped.arena = key;
   shipped.labels = labels_of(process, read_process_facts(process.pid).environment, rules_);
+  const std::string path = process.arena;
   shipped.looks = std::make_unique<ProcessLooks>(std::move(process), AskServers::kNo, names_);
   shipped.looks->do_without_resident();
-  all_.emplace(name, std::move(shipped));
+  if (key_of(path) != key) return;  // another program's already: the next time
+  all_.emplace(key, std::move(shipped));
+}
+
+std::set<uint64_t> ShippedProcesses::pids() const {
+  std::set<uint64_t> pids;
+  for (const auto& [arena, process] : all_) {
+    if (process.looks != nullptr) pids.insert(process.looks->process().pid);
+  }
+  return pids;
 }
 
 void ShippedProcesses::remove(const std::string& arena) {

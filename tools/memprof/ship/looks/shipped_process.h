@@ -49,12 +49,13 @@ struct LeftBehind {
 };
 
 struct ShippedProcess {
-  std::string arena;  // the name of its file, which is its own
+  std::string arena;  // tells it from others, also for the next shipper
   Labels labels;
   std::unique_ptr<ProcessLooks> looks;  // nullptr: nobody looked at it, and `left` has all of it
   LeftBehind left;                      // path: empty as long as it may go on
 
-  bool has_ended() const { return !left.path.empty() || !looks->is_there(); }
+  // Also if it executes another program now, whose arena may have the same name.
+  bool has_ended() const { return !left.path.empty() || !looks->is_there() || looks->is_replaced(); }
 };
 
 class ShippedProcesses {
@@ -69,8 +70,10 @@ class ShippedProcesses {
   void find();
 
   std::map<std::string, ShippedProcess>& all() { return all_; }
-  // Names of all arenas that are there; nothing: only chosen processes are looked at.
-  std::vector<std::string> names_there() const;
+  // Of those that are, or were, looked at.
+  std::set<uint64_t> pids() const;
+  // ShippedProcess::arena of all that are there; nothing: only chosen processes are looked at.
+  std::vector<std::string> keys_there() const;
   void remove(const std::string& arena);
   // Of a run that has ended: the next look has what it left, unless one had it.
   void leave(LeftBehind left);
@@ -90,10 +93,13 @@ class ShippedProcesses {
   ShippedProcesses(LabelRules rules, std::vector<RunningProcess> only, bool sees_containers,
                    std::optional<RunArenas> run);
   std::vector<ArenaFile> arenas() const;
-  void look_at(const ArenaFile& file, const std::string& name);
+  std::string key_of(const std::string& path) const;
+  void look_at(const ArenaFile& file, const std::string& key);
+  // Of chosen processes that execute another program now.
+  void find_their_next();
   // Those of containers, whose folders are others: by what processes have mapped.
   void find_in_containers();
-  void add(RunningProcess process, const std::string& name);
+  void add(RunningProcess process, const std::string& key);
 
   const LabelRules rules_;
   const bool is_chosen_;

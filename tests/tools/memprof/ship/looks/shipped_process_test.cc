@@ -58,5 +58,20 @@ TEST(ShippedProcess, WhatIsNoArenaOfARunningProcessIsLeftOut) {
   EXPECT_FALSE(processes.is_over()) << "others may come";
 }
 
+TEST(ShippedProcess, HasEndedWhenItExecutesAnotherProgram) {
+  const testing_tools::Folder folder;
+  RunningProcess process = process_called("sh");
+  process.pid = static_cast<uint64_t>(getpid());
+  process.arena = folder / "memprof-1-2-3.arena";
+  testing_tools::write_file(process.arena, "the shell's");
+  ShippedProcesses processes({}, {process});
+  ASSERT_EQ(processes.all().size(), 1u);
+  EXPECT_FALSE(processes.all().begin()->second.has_ended());
+  EXPECT_EQ(processes.pids(), std::set<uint64_t>{process.pid});
+  unlink(process.arena.c_str());
+  testing_tools::write_file(process.arena, "its next program's");
+  EXPECT_TRUE(processes.all().begin()->second.has_ended());
+}
+
 }  // namespace
 }  // namespace memprof::cli

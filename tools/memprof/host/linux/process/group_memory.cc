@@ -3,41 +3,27 @@
 
 #include <algorithm>
 #include <fstream>
-#include <vector>
+#include <utility>
 
 namespace memprof::cli {
 namespace {
 
-struct Group {
-  bool is_unified = false;           // version 2
-  std::vector<std::string> folders;  // its own first, then those around it
+// What the two versions of groups call their files.
+struct Names {
+  const char* limit;
+  const char* used;
+  const char* kills;
+  const char* droppable;  // in memory.stat
 };
+constexpr Names kUnifiedNames = {"/memory.max", "/memory.current", "/memory.events", "inactive_file"};
+constexpr Names kFirstNames = {"/memory.limit_in_bytes", "/memory.usage_in_bytes", "/memory.oom_control",
+                               "total_inactive_file"};
 
-// Those that count this process's memory: of version 1, of version 2, or both.
-std::vector<Group> groups_of(const std::string& root) {
-  std::vector<Group> found;
-  std::ifstream groups(root + "/proc/self/cgroup");
-  for (std::string line; std::getline(groups, line);) {
-    const size_t first = line.find(':');
-    const size_t second = first == std::string::npos ? first : line.find(':', first + 1);
-    if (second == std::string::npos) continue;
-    const std::string controllers = "," + line.substr(first + 1, second - first - 1) + ",";
-    Group group;
-    group.is_unified = controllers == ",,";
-    if (!group.is_unified && controllers.find(",memory,") == std::string::npos) continue;
-    const std::string base = root + "/sys/fs/cgroup" + (group.is_unified ? "" : "/memory");
-    std::string folder = line.substr(second + 1);
-    while (true) {
-      while (!folder.empty() && folder.back() == '/') folder.pop_back();
-      group.folders.push_back(base + folder);
-      if (folder.empty()) break;
-      folder.resize(folder.rfind('/') == std::string::npos ? 0 : folder.rfind('/'));
-    }
-    found.push_back(std::move(group));
-  }
-  return found;
+const Names& names_of(bool is_unified) {
+  return is_unified ? kUnifiedNames : kFirstNames;
 }
 
+// "max" of version 2, and the largest number of version 1, are no limit.
 uint64_t read_limit(const std::string& path) {
   constexpr uint64_t kNone = uint64_t{1} << 60;
   uint64_t limit = 0;
@@ -58,30 +44,79 @@ std::optional<uint64_t> read_count(const std::string& path, const std::string& n
 
 }  // namespace
 
-uint64_t group_memory_limit(const std::string& root) {
+ProcessGroup ProcessGroup::of_this_process(std::string root) {
+  return ProcessGroup("self", std::move(root));
+}
+
+ProcessGroup ProcessGroup::of(uint64_t pid, std::string root) {
+  return ProcessGroup(std::to_string(pid), std::move(root));
+}
+
+ProcessGroup::ProcessGroup(const std::string& process, std::string root) : root_(std::move(root)) {
+  std::ifstream groups(root_ + "/proc/" + process + "/cgroup");
+  for (std::string line; std::getline(groups, line);) {
+    const size_t first = line.find(':');
+    const size_t second = first == std::string::npos ? first : line.find(':', first + 1);
+    if (second == std::string::npos) continue;
+    const std::string controllers = "," + line.substr(first + 1, second - first - 1) + ",";
+    Place place;
+    place.is_unified = controllers == ",,";
+    if (!place.is_unified && controllers.find(",memory,") == std::string::npos) continue;
+    const std::string base = root_ + "/sys/fs/cgroup" + (place.is_unified ? "" : "/memory");
+    std::string folder = line.substr(second + 1);
+    // The hierarchy with the memory controller is the one that counts, if there are both.
+    if (name_.empty() || !place.is_unified) name_ = folder;
+    while (true) {
+      while (!folder.empty() && folder.back() == '/') folder.pop_back();
+      place.folders.push_back(base + folder);
+      if (folder.empty()) break;
+      folder.resize(folder.rfind('/') == std::string::npos ? 0 : folder.rfind('/'));
+    }
+    places_.push_back(std::move(place));
+  }
+}
+
+uint64_t ProcessGroup::limit_bytes() const {
   uint64_t min = UINT64_MAX;
-  for (const Group& group : groups_of(root)) {
-    for (const std::string& folder : group.folders) {
-      min = std::min(min, read_limit(folder + (group.is_unified ? "/memory.max" : "/memory.limit_in_bytes")));
+  for (const Place& place : places_) {
+    for (const std::string& folder : place.folders) {
+      min = std::min(min, read_limit(folder + names_of(place.is_unified).limit));
     }
   }
   return min;
 }
 
-OomKills count_oom_kills(const std::string& root) {
+OomKills ProcessGroup::kills() const {
   OomKills kills;
-  for (const Group& group : groups_of(root)) {
+  for (const Place& place : places_) {
     // In a container the path may be the host's, which is not to be seen here: what is there is its own group.
-    for (const std::string& folder : group.folders) {
-      const auto count =
-          read_count(folder + (group.is_unified ? "/memory.events" : "/memory.oom_control"), "oom_kill");
+    for (const std::string& folder : place.folders) {
+      const auto count = read_count(folder + names_of(place.is_unified).kills, "oom_kill");
       if (!count) continue;
       kills.in_group = kills.in_group.value_or(0) + *count;
       break;
     }
   }
-  kills.on_machine = read_count(root + "/proc/vmstat", "oom_kill");
+  kills.on_machine = read_count(root_ + "/proc/vmstat", "oom_kill");
   return kills;
+}
+
+GroupUse ProcessGroup::use() const {
+  GroupUse fullest;
+  for (const Place& place : places_) {
+    const Names& names = names_of(place.is_unified);
+    for (const std::string& folder : place.folders) {
+      GroupUse one;
+      one.limit_bytes = read_limit(folder + names.limit);
+      if (one.limit_bytes == UINT64_MAX) continue;
+      std::ifstream(folder + names.used) >> one.used_bytes;
+      const uint64_t droppable = read_count(folder + "/memory.stat", names.droppable).value_or(0);
+      one.used_bytes -= std::min(one.used_bytes, droppable);
+      if (fullest.limit_bytes == UINT64_MAX || one.percent() > fullest.percent()) fullest = one;
+    }
+  }
+  fullest.kills = kills();
+  return fullest;
 }
 
 }  // namespace memprof::cli

@@ -22,6 +22,7 @@ int read_file_facts(const std::string& path, FileFacts* facts) {
   facts->user_id = status.st_uid;
   facts->memory_bytes = static_cast<uint64_t>(status.st_blocks) * 512;
   facts->changed_s = status.st_mtime;
+  facts->number = status.st_ino;
   return 0;
 }
 
