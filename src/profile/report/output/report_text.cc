@@ -145,9 +145,10 @@ class TextReport {
     const auto& values = has_row ? report_.rows[0].self : report_.selected;
     const double error = relative_error(values[metric_index(report_.metric)]);
     if (error <= kTooWide) return;
-    say(fmt::format("Few samples{}, and the {} is within {:.0f} %: -r {} would make that about 7 % (now {}).",
-                    how_many(), has_row ? "first row" : "sum", 100 * error, better_rate_text(values, error),
-                    rates_text()));
+    const std::string rate = better_rate_text(values, error);
+    say(fmt::format("Few samples{}, and the {} is within {:.0f} %: -r {} would make that {} (now {}).",
+                    how_many(), has_row ? "first row" : "sum", 100 * error, rate,
+                    rate == "0" ? "exact" : "about 7 %", rates_text()));
   }
 
   // Of the peak a report does not have the number: that of all samples says nothing of it.

@@ -337,7 +337,7 @@ TEST(ReportText, OfAWideFirstRowTheRateIsSaidThatWouldGiveSevenPercent) {
   EXPECT_THAT(text_of(at_that), Not(HasSubstr("Few samples")));
   Builder very_few(4096);
   very_few.stack({very_few.at("f")}, 100, 1);
-  EXPECT_THAT(text_of(very_few), HasSubstr(": -r 0 would make that about 7 % (now 4 KiB)."));
+  EXPECT_THAT(text_of(very_few), HasSubstr(": -r 0 would make that exact (now 4 KiB)."));
   Builder enough(512 * 1024);
   enough.stack({enough.at("f")}, 1000, 60).stack({enough.at("g")}, 1000, 2);
   EXPECT_THAT(text_of(enough), Not(HasSubstr("Few samples")));
