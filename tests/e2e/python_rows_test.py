@@ -251,6 +251,30 @@ class PythonRows(e2e.Test):
         whole, folded = self.report(out, "--imports")["rows"], self.report(out)["rows"]
         self.assertEqual(sum(r["self"]["inuse_space"]["value"] for r in whole), sum(r["self"]["inuse_space"]["value"] for r in folded))
 
+    def test_a_program_that_no_file_has(self):
+        self.write("site-packages/heavy.py", f"def table():\n    return bytearray({BLOCK})\n")
+        script = self.write("program.py", f"""\
+            import os, sys
+            sys.path.insert(0, "site-packages")
+            import heavy
+            def load():
+                return heavy.table(), eval("bytearray({BLOCK})")
+            TABLES = load()
+            os._exit(0)
+        """)
+        out = self.folder / "out.pb"
+        evaluated = {"function": "load", "file": "<string>", "line": 5}
+        # (how it is run, its file); what eval() makes has the file <string>, too
+        for arguments, text, file in ((["-c", script.read_text()], b"", "<string>"), (["-"], script.read_bytes(), "<stdin>"),
+                                      ([script], b"", str(script))):
+            with self.subTest(file=file):
+                self.memprof("run", "-r", "0", "-o", out, "--force", "--", PYTHON, *arguments, input=text, cwd=self.folder)
+                rows = [r for r in self.report(out)["rows"] if r["self"]["inuse_space"]["value"] >= BLOCK]
+                called_by = {r["name"]: r["called_by"] for r in rows}
+                expected = {**evaluated, "file": file}
+                self.assertEqual(called_by["table"], expected)
+                self.assertEqual(called_by["<module>"], None if file == "<string>" else expected)
+
 
 if __name__ == "__main__":
     e2e.main()

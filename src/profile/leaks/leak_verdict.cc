@@ -64,8 +64,21 @@ bool may_be_kept(const SurvivalCurve& curve, const SiteLives& lives) {
   return kept >= kFewSamples && freed < kFreedLater * kept;
 }
 
+// At a level so many live as come in the time that one of them lives (Little's law).  Far more live than that: what was
+// freed is garbage of a place that keeps the rest.  All of it is taken to have come while the oldest of these lived; it
+// was seldom so much at once.
+bool is_explained_by_turnover(const Assessment& a, const SiteLives& lives) {
+  constexpr double kFarMore = 10;
+  double blocks = 0;
+  for (uint32_t i = 0; i < kLifetimeClasses; ++i) {
+    blocks += lives.freed[i].blocks *
+              std::min(static_cast<double>(lifetime_class_end_ns(i)) / std::max(a.oldest_ns, 1.0), 1.0);
+  }
+  return lives.all_living().blocks <= kFarMore * blocks;
+}
+
 LeakVerdict without_old(const Assessment& a, const SiteLives& lives) {
-  if (a.freed_samples >= kFewSamples) return LeakVerdict::kLevel;
+  if (a.freed_samples >= kFewSamples && is_explained_by_turnover(a, lives)) return LeakVerdict::kLevel;
   const LivesSum& newest = lives.living[kBirthParts - 1];
   return newest.samples >= kMax * a.live_samples ? LeakVerdict::kYoung : LeakVerdict::kUnknown;
 }
@@ -143,7 +156,7 @@ ClockChoice choose_clock(const Assessment& by_time, const Assessment& by_load, c
     if (!may_serve) return ClockChoice::kTime;
     return evidence.kept_share <= kServing ? ClockChoice::kLoad : ClockChoice::kDoubt;
   }
-  if (!evidence.is_idle) return ClockChoice::kTime;
+  if (!evidence.is_idle || evidence.is_born_idle) return ClockChoice::kTime;
   switch (by_load.verdict) {
     case LeakVerdict::kLevel:
     case LeakVerdict::kFilled:

@@ -67,6 +67,7 @@ struct LoadEvidence {
   double kept_share = 1;            // CallerSums::min_kept_share()
   bool is_of_module_loads = false;  // most of it was born while modules were loaded
   bool is_idle = false;             // the process was, when it was looked at
+  bool is_born_idle = false;        // most of what lives of it was born since then: by load it has no age
 };
 
 // By which clock a place is judged.

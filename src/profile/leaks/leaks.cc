@@ -33,6 +33,11 @@ struct Site {
   double module_load_bytes = 0;  // live, of stacks that load a module
   Accumulator sum;
   std::map<std::string, Look> looks;  // by process; without a time
+
+  // Live, born since the load ended.
+  double late_bytes(const LoadTimes& load) const {
+    return load.is_known() ? lives.bytes_born_since(static_cast<double>(load.end_ns())) : 0;
+  }
 };
 
 // What is kept of a profile.
@@ -47,7 +52,13 @@ struct Sites {
   double expected_bytes = 0;
   double rate_bytes = 0;
   LoadTimes load;
-  bool is_idle() const { return load.is_known() && load.end_ns() < duration_ns; }
+  double late_bytes = 0;  // of all places
+  // Who keeps much since then is not idle: it works, with less garbage than before.
+  bool is_idle() const {
+    constexpr double kMuch = 0.25;
+    return load.is_known() && load.end_ns() < duration_ns &&
+           late_bytes <= kMuch * sum.value(Metric::kInuseSpace);
+  }
   CallerSums callers;
   double freed_bytes = 0;  // since the start, of all stacks
 };
@@ -70,18 +81,6 @@ void check_process(const NamedProfile& a, const NamedProfile& b) {
 
 const std::string& process_of(const Stack& stack, const std::string& only_process) {
   return stack.process.empty() ? only_process : stack.process;
-}
-
-void add_to_look(const Stack& stack, Look* look) {
-  look->bytes += estimated_value(stack, Metric::kInuseSpace);
-  look->events += static_cast<double>(stack.allocated.samples + stack.freed.samples);
-  for (const LiveGroup& group : stack.live) {
-    const auto samples = static_cast<double>(group.samples);
-    const double bytes =
-        static_cast<double>(group.size_bytes) / sampling_probability(group.size_bytes, group.rate_bytes);
-    look->samples += samples;
-    look->square_bytes += samples * bytes * bytes;
-  }
 }
 
 void note_caller(const std::optional<FrameGroup>& caller, const Stack& stack, Site* site) {
@@ -165,6 +164,7 @@ Sites sites_of(const NamedProfile& one, const LeakOptions& options) {
     sites.sum.add(stack);
     add_to_look(stack, &site.looks[process]);
   }
+  for (const auto& [key, site] : sites.by_place) sites.late_bytes += site.late_bytes(sites.load);
   return sites;
 }
 
@@ -175,10 +175,10 @@ void judge(const Site& site, const Sites& sites, LeakRow* row) {
   if (sites.load.is_known()) {
     Assessment by_load = assess(site.load_lives);
     const double live = site.sum.value(Metric::kInuseSpace);
-    row->clock = choose_clock(
-        row->assessment, by_load,
-        {sites.callers.min_kept_share(site.callers),
-         site.module_load_bytes > kMost * live || FrameGrouping::is_import(site.place), sites.is_idle()});
+    row->clock = choose_clock(row->assessment, by_load,
+                              {sites.callers.min_kept_share(site.callers),
+                               site.module_load_bytes > kMost * live || FrameGrouping::is_import(site.place),
+                               sites.is_idle(), site.late_bytes(sites.load) > kMost * live});
     if (row->clock == ClockChoice::kDoubt) {
       by_load.verdict = LeakVerdict::kUnknown;
       by_load.p_value = 1;
@@ -221,9 +221,10 @@ bool comes_first(const LeakRow& a, const LeakRow& b) {
   const bool a_leaks = a.verdict == LeakVerdict::kLeak;
   const bool b_leaks = b.verdict == LeakVerdict::kLeak;
   if (a_leaks != b_leaks) return a_leaks;
-  const double a_value = a_leaks ? a.growth.bytes_per_minute : a.live_bytes.value;
-  const double b_value = b_leaks ? b.growth.bytes_per_minute : b.live_bytes.value;
-  if (a_value != b_value) return a_value > b_value;
+  const auto value = [&](const LeakRow& row) {
+    return a_leaks ? row.growth.bytes_per_minute : row.live_bytes.value;
+  };
+  if (value(a) != value(b)) return value(a) > value(b);
   return key_of(a.place) < key_of(b.place);
 }
 
@@ -368,6 +369,7 @@ Leaks find_leaks(size_t count, const std::function<NamedProfile(size_t)>& profil
   leaks.judged_unix_ns = looks.back().time_unix_ns;
   leaks.run_ns = static_cast<double>(looks.back().duration_ns);
   leaks.load = looks.back().load;
+  leaks.is_idle = looks.back().is_idle();
   leaks.has_expected = options.expected.has_value();
   leaks.expected_bytes = looks.back().expected_bytes;
   leaks.live_bytes = looks.back().sum.estimate(Metric::kInuseSpace);

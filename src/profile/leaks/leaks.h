@@ -64,10 +64,9 @@ struct Leaks {
   uint64_t judged_unix_ns = 0;
   double run_ns = 0;
   LoadTimes load;  // of the profile that is judged; not known: rows are judged by time
+  bool is_idle = false;
   // How long the process had been idle by then; 0: it was not, or nobody knows.
-  double idle_ns() const {
-    return load.is_known() ? std::max(run_ns - static_cast<double>(load.end_ns()), 0.0) : 0;
-  }
+  double idle_ns() const { return is_idle ? std::max(run_ns - static_cast<double>(load.end_ns()), 0.0) : 0; }
   Estimate live_bytes;
   double untold_bytes = 0;  // live, of places that nothing can be told of yet
   double needed_ns = 0;  // about how long a run has to be that tells of the largest of them; 0: there is none

@@ -123,6 +123,15 @@ LivesSum SiteLives::all_living() const {
   return sum;
 }
 
+double SiteLives::bytes_born_since(double since_ns) const {
+  if (is_by_load_) return 0;
+  double bytes = 0;
+  for (uint32_t part = 0; part < kBirthParts; ++part) {
+    if (run_ns * part / kBirthParts >= since_ns) bytes += living[part].bytes;
+  }
+  return bytes;
+}
+
 void check_lives(const std::string& name, const Profile& profile) {
   bool has_statistics = profile.stacks.empty();
   bool has_live = false;

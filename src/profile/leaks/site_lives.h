@@ -52,6 +52,8 @@ struct SiteLives {
   void add(const Stack& stack);
   LivesSum all_freed() const;
   LivesSum all_living() const;
+  // Of what lives, the bytes of those parts that begin so long after the start or later, by time; 0 by load.
+  double bytes_born_since(double since_ns) const;
   // How old what was born so many parts before the end is at least; 0 to kBirthParts, ascending.
   double age_ns(uint32_t parts) const {
     return is_by_load_ ? load_ages_ns_[parts] : run_ns / kBirthParts * parts;

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "profile/model/estimate.h"
 #include "profile/significance/distributions.h"
 
 namespace memprof::profile {
@@ -27,6 +28,18 @@ double chance_deviation(const Look& first, const Look& last) {
 }
 
 }  // namespace
+
+void add_to_look(const Stack& stack, Look* look) {
+  look->bytes += estimated_value(stack, Metric::kInuseSpace);
+  look->events += static_cast<double>(stack.allocated.samples + stack.freed.samples);
+  for (const LiveGroup& group : stack.live) {
+    const auto samples = static_cast<double>(group.samples);
+    const double bytes =
+        static_cast<double>(group.size_bytes) / sampling_probability(group.size_bytes, group.rate_bytes);
+    look->samples += samples;
+    look->square_bytes += samples * bytes * bytes;
+  }
+}
 
 std::vector<BusyTime> busy_looks(const std::vector<LookTime>& looks) {
   constexpr double kIdle = 0.05;

@@ -14,6 +14,8 @@
 #include <optional>
 #include <vector>
 
+#include "profile/model/model.h"
+
 namespace memprof::profile {
 
 struct Look {
@@ -24,6 +26,9 @@ struct Look {
   double square_bytes = 0;  // their sum, of the bytes that each stands for
   double events = 0;  // samples that were allocated, and that were freed, since the start of the process
 };
+
+// Adds what lives of a stack, and what happened on it.
+void add_to_look(const Stack& stack, Look* look);
 
 struct Slope {
   double bytes_per_minute = 0;

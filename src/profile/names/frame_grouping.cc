@@ -73,7 +73,22 @@ FrameGrouping::FrameGrouping(const Profile& profile, GroupBy by, const FrameView
                                     : find_forwarders({&profile})),
       interpreter_(profile),
       allocators_(profile),
-      at_location_(profile.locations.size()) {}
+      at_location_(profile.locations.size()) {
+  find_own_made_files();
+}
+
+// A program that no file has: its module is what a stack's first line is in.
+void FrameGrouping::find_own_made_files() {
+  std::vector<bool> is_known(profile_.locations.size(), false);
+  for (const Stack& stack : profile_.stacks) {
+    const size_t end = interpreter_.executed_end(stack);
+    if (end == 0 || is_known[stack.locations[end - 1]]) continue;
+    is_known[stack.locations[end - 1]] = true;
+    const std::vector<Frame> frames = location_frames(profile_, profile_.locations[stack.locations[end - 1]]);
+    const Frame& first = frames.back();
+    if (first.name == kModuleCode && is_made_code(first)) own_made_files_.insert(first.file);
+  }
+}
 
 void FrameGrouping::frames_of(const Stack& stack, std::vector<GroupedFrame>* frames) {
   code_frames_of(stack, frames);
@@ -128,7 +143,7 @@ void FrameGrouping::code_frames_of(const Stack& stack, std::vector<GroupedFrame>
   has_callee_ = false;
   callee_ = NativeCallee();
   own_line_ = nullptr;
-  is_of_package_ = false;
+  is_of_others_ = false;
   interpreter_.mark_called(stack, &is_called_);
   bool is_below_lines = true;
   const KnownFrame* innermost = nullptr;  // that is seen
@@ -181,7 +196,7 @@ void FrameGrouping::code_frames_of(const Stack& stack, std::vector<GroupedFrame>
     if (has_callee_) callee_ = callee_of(*forwarder);
   }
   const bool has_import = is_line && imports.first && !view_.imports;
-  is_of_package_ = has_import || (is_line && !innermost->of->package.empty());
+  is_of_others_ = has_import || (is_line && (!innermost->of->package.empty() || innermost->of->is_made));
   if (has_import) fold_import(imports);
   if (!view_.all && !own_.empty()) frames->swap(own_);
   if (!frames->empty()) return;
@@ -208,14 +223,14 @@ NativeCallee FrameGrouping::callee_of(const KnownFrame& frame) const {
 }
 
 std::optional<OwnLine> FrameGrouping::own_caller() const {
-  if (!is_of_package_ || own_line_ == nullptr) return std::nullopt;
+  if (!is_of_others_ || own_line_ == nullptr) return std::nullopt;
   return OwnLine{own_line_->of->shown, own_line_->of->file, own_line_->frame.line};
 }
 
 void FrameGrouping::look_for_import(const KnownFrame& frame, ImportScan* scan) {
   if (scan->is_over) return;
   if (frame.of->role == FrameRole::kGap || frame.of->python == PythonCode::kOwn) {
-    if (frame.of->python == PythonCode::kOwn) own_line_ = &frame;
+    if (frame.of->python == PythonCode::kOwn && own_line_ == nullptr) own_line_ = &frame;
     scan->is_over = true;
   } else if (frame.of->python == PythonCode::kInstalledModule) {
     scan->module = own_.size() - 1;
@@ -224,7 +239,9 @@ void FrameGrouping::look_for_import(const KnownFrame& frame, ImportScan* scan) {
     if (frame.of->python == PythonCode::kMachinery && scan->module) {
       scan->first = scan->module;
       scan->package = scan->module_package;
+      own_line_ = nullptr;  // that was within the import
     }
+    if (frame.of->is_own_made && own_line_ == nullptr) own_line_ = &frame;
     scan->module.reset();
   }
 }
@@ -282,6 +299,9 @@ const FrameGrouping::KnownFunction& FrameGrouping::known_function(const Frame& f
                       : frame.name == kModuleCode         ? PythonCode::kInstalledModule
                                                           : PythonCode::kInstalled;
   }
+  const bool is_own_file = is_typed_code(frame) || own_made_files_.count(frame.file) != 0;
+  function.is_own_made = is_made_code(frame) && is_own_file;
+  function.is_made = is_made_code(frame) && !is_own_file;
   function.shown = view_.full_names ? frame.name : shown_frame_name(frame);
   return function;
 }

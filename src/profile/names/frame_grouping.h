@@ -16,6 +16,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <tuple>
@@ -87,7 +88,8 @@ struct NativeCallee {
   }
 };
 
-// The innermost line of the program's own on a stack that ends in code of an installed package of Python.
+// The innermost line of the program's own on a stack that ends in code of an installed package of Python, or in code
+// that was made at run time.
 struct OwnLine {
   std::string function;
   std::string file;
@@ -134,7 +136,7 @@ class FrameGrouping {
 
   // Of the last stack: what it allocated through; nullptr: there is none.
   const NativeCallee* native_callee() const { return has_callee_ ? &callee_ : nullptr; }
-  // The same of the program's own line that called the innermost frame, where that is of an installed package.
+  // The same of the program's own line that called the innermost frame, where that is of an installed package, or made.
   std::optional<OwnLine> own_caller() const;
 
   // A group that is not code, by its name.
@@ -163,6 +165,8 @@ class FrameGrouping {
     std::string module;  // as tables show it
     Beginning begins = Beginning::kNone;
     bool is_forwarder = false;
+    bool is_made = false;      // at run time, by whoever
+    bool is_own_made = false;  // the program's own, in no file: of python3 -c, of a prompt
   };
   struct KnownFrame {
     GroupedFrame frame;
@@ -183,6 +187,7 @@ class FrameGrouping {
 
   // Of a profile that does not say which thread it was: the function that the thread began with.
   uint32_t thread_of(const Stack& stack);
+  void find_own_made_files();
   void code_frames_of(const Stack& stack, std::vector<GroupedFrame>* frames);
   bool is_folded(FrameRole role, bool is_leaf, bool is_under_python, bool is_called) const;
   void note_callee(const KnownFrame& frame);
@@ -209,13 +214,14 @@ class FrameGrouping {
   std::map<std::string, uint32_t, std::less<>> function_index_;
   std::vector<std::string> functions_;
   std::map<FunctionKey, KnownFunction> known_functions_;
+  std::set<std::string> own_made_files_;  // in angle brackets; stacks begin with their code
   // Of the stack that is looked at.
   std::vector<GroupedFrame> own_;
   std::vector<bool> is_called_;
   NativeCallee callee_;
   bool has_callee_ = false;
   const KnownFrame* own_line_ = nullptr;  // the innermost
-  bool is_of_package_ = false;            // the innermost frame is
+  bool is_of_others_ = false;             // the innermost frame is of a package, or made
 };
 
 }  // namespace memprof::profile

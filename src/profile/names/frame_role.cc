@@ -225,6 +225,15 @@ bool has_known_package(const Frame& frame) {
          (frame.file[0] != '<' || begins_with(frame.file, kFrozen));
 }
 
+bool is_made_code(const Frame& frame) {
+  return frame.is_executed && !frame.file.empty() && frame.file[0] == '<' && !has_known_package(frame);
+}
+
+bool is_typed_code(const Frame& frame) {
+  static constexpr std::string_view kTyped[] = {"<stdin>", "<console>", "<ipython-input-", "<python-input-"};
+  return is_made_code(frame) && begins_with_one_of(frame.file, kTyped);
+}
+
 std::string installed_package(const Frame& frame) {
   if (!has_known_package(frame)) return "";
   const std::string_view file = frame.file;

@@ -41,6 +41,10 @@ std::string installed_package(const Frame& frame);
 
 // Of code that Python executes, in a file that can be told to be of a package or not.
 bool has_known_package(const Frame& frame);
+// Of code that was made at run time, or that no file has: its file is a name in angle brackets, like <string>.
+bool is_made_code(const Frame& frame);
+// Of these, what a person typed: at a prompt, in a cell of a notebook.
+bool is_typed_code(const Frame& frame);
 
 // What a known wrapper of malloc calls to get its memory is a part of that allocator, whatever it is called: Tcl's TclpAlloc
 // cuts blocks out of pieces that static functions get for it, and with symbols of exported functions only these would be rows.

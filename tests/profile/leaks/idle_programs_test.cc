@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <functional>
+#include <map>
 #include <set>
 #include <string>
 #include <tuple>
@@ -146,6 +147,67 @@ TEST(IdlePrograms, verdicts_are_right_whatever_the_idle_time) {
         printf("%-24s idle %3.0f s: %d of %d%s\n", program.name, idle_s, right, kSeeds, found.c_str());
     }
   }
+}
+
+// What it keeps in that time, and with each block one that is garbage at once.
+void keep(Simulation& s, double from, double until) {
+  for (int i = 0; i < 8000; ++i) {
+    const double t = s.uniform(from, until);
+    s.any_block("table", 4'096, t);
+    s.any_block("table", 1'000, t, t + s.exponential(1e-5));
+  }
+}
+
+struct Judged {
+  std::string verdicts;
+  std::map<LeakVerdict, int> numbers;
+  int idle = 0;  // so often the process was called that
+};
+
+Judged judge_table(const std::function<void(Simulation&)>& run) {
+  constexpr double kAfter = 8;
+  Judged judged;
+  for (int seed = 1; seed <= kSeeds; ++seed) {
+    Simulation simulation(kBusy, kRate, static_cast<uint64_t>(seed), kAfter);
+    run(simulation);
+    const Leaks leaks = find_leaks({{"simulated", simulation.profile()}});
+    EXPECT_TRUE(leaks.load.is_known()) << seed;
+    judged.idle += leaks.idle_ns() > 0 ? 1 : 0;
+    for (const LeakRow& row : leaks.rows) {
+      if (row.place.name != "table") continue;
+      judged.verdicts += std::string(" ") + verdict_name(row.verdict);
+      ++judged.numbers[row.verdict];
+    }
+  }
+  return judged;
+}
+
+// Its garbage lives for a moment, and what it keeps was born in the last part of the load: that is no turnover.
+TEST(IdlePrograms, what_is_kept_in_the_last_moment_is_no_level) {
+  Judged judged = judge_table([](Simulation& s) {
+    requests(s, 0, kBusy, 4000);
+    keep(s, kBusy + 2, kBusy + 2.4);
+  });
+  EXPECT_GE(judged.numbers[LeakVerdict::kOnce], kSeeds * 95 / 100) << judged.verdicts;
+  EXPECT_EQ(judged.idle, kSeeds);
+}
+
+// A script that works on with less garbage than before, and keeps nearly all that lives.
+TEST(IdlePrograms, who_keeps_much_after_the_load_is_not_idle) {
+  const auto pack_then_read = [](Simulation& s) {
+    requests(s, 0, kBusy, 4000);
+    keep(s, kBusy + 2, kBusy + 6);
+  };
+  Judged judged = judge_table(pack_then_read);
+  EXPECT_EQ(judged.idle, 0);
+  EXPECT_EQ(judged.numbers[LeakVerdict::kLevel] + judged.numbers[LeakVerdict::kLeak], 0) << judged.verdicts;
+  // Beside much that lives since the start it is a trifle.
+  judged = judge_table([&](Simulation& s) {
+    s.at_random(80'000, 0, 0.5, [&](double t) { s.block("warm-up", 4'096, t); });
+    pack_then_read(s);
+  });
+  EXPECT_EQ(judged.idle, kSeeds);
+  EXPECT_EQ(judged.numbers[LeakVerdict::kLevel] + judged.numbers[LeakVerdict::kLeak], 0) << judged.verdicts;
 }
 
 }  // namespace

@@ -119,5 +119,16 @@ TEST(LeakVerdict, of_an_idle_process_what_it_was_before_counts) {
   EXPECT_EQ(choose_clock(by_time, by_load, {0.9, false, true}), ClockChoice::kTime);
 }
 
+// By load, what was born since the process became idle has no age.
+TEST(LeakVerdict, what_was_born_since_the_process_is_idle_is_judged_by_time) {
+  Assessment by_time, by_load;
+  by_time.verdict = LeakVerdict::kOnce;
+  for (const LeakVerdict was : {LeakVerdict::kLevel, LeakVerdict::kFilled, LeakVerdict::kStart,
+                                LeakVerdict::kOnce, LeakVerdict::kYoung, LeakVerdict::kUnknown}) {
+    by_load.verdict = was;
+    EXPECT_EQ(choose_clock(by_time, by_load, {0.05, false, true, true}), ClockChoice::kTime);
+  }
+}
+
 }  // namespace
 }  // namespace memprof::profile

@@ -194,6 +194,24 @@ TEST(FrameRole, TellsInstalledPackagesByTheirFolders) {
   }
 }
 
+TEST(FrameRole, CodeThatNoFileHas) {
+  const struct {
+    const char* file;
+    bool is_made, is_typed;
+  } kFiles[] = {{"<string>", true, false},        {"<template>", true, false},
+                {"<stdin>", true, true},          {"<ipython-input-1-02ec4a2b768f>", true, true},
+                {"<python-input-3>", true, true}, {"<frozen os>", false, false},
+                {"app.py", false, false},         {"", false, false}};
+  for (const auto& f : kFiles) {
+    Frame frame;
+    frame.file = f.file;
+    EXPECT_FALSE(is_made_code(frame)) << f.file;
+    frame.is_executed = true;
+    EXPECT_EQ(f.is_made, is_made_code(frame)) << f.file;
+    EXPECT_EQ(f.is_typed, is_typed_code(frame)) << f.file;
+  }
+}
+
 size_t end_of_last(Builder& b) {
   return AllocatorEnds(b.profile()).of(b.profile().stacks.back());
 }

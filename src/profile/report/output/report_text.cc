@@ -8,6 +8,7 @@
 #include <string>
 #include <utility>
 
+#include "profile/memory/unseen_heap.h"
 #include "profile/names/short_name.h"
 #include "profile/report/output/report_header.h"
 #include "profile/report/output/report_summary.h"
@@ -70,13 +71,14 @@ class TextReport {
             "{} from malloc (95 %).",
             format_rate(report_.rate_bytes), format_bytes(report_.unlisted_bound_bytes)));
         if (report_.unseen_heap.is_known()) return true;  // what it has was not allocated by malloc
-        // The most that was ever resident may be of the program that executed this one.
-        const uint64_t resident =
-            report_.resident.is_known() ? report_.resident.total_bytes : report_.max_resident_bytes;
+        // The most that was ever resident may be of the program that executed this one.  Who has a heap of its own may
+        // have given it back by the end, and a rate does not show it.
+        const bool is_at_end = report_.resident.is_known() && runtime_heap_of({report_.program}) == nullptr;
         const std::string memory =
-            unsampled_memory_text(resident, report_.program, has(Metric::kMappedSpace));
+            unsampled_memory_text(is_at_end ? report_.resident.total_bytes : report_.max_resident_bytes,
+                                  report_.program, has(Metric::kMappedSpace));
         say(!memory.empty()
-                ? "It had " + memory + "."
+                ? (is_at_end ? "It had " : "It had at most ") + memory + "."
                 : "Profile it again with `memprof run -r 0 -- CMD`, which records every allocation.");
       }
       return true;
@@ -143,9 +145,10 @@ class TextReport {
     const auto& values = has_row ? report_.rows[0].self : report_.selected;
     const double error = relative_error(values[metric_index(report_.metric)]);
     if (error <= kTooWide) return;
-    say(fmt::format("Few samples{}, and the {} is within {:.0f} %: -r {} would make that about 7 % (now {}).",
-                    how_many(), has_row ? "first row" : "sum", 100 * error, better_rate_text(values, error),
-                    rates_text()));
+    const std::string rate = better_rate_text(values, error);
+    say(fmt::format("Few samples{}, and the {} is within {:.0f} %: -r {} would make that {} (now {}).",
+                    how_many(), has_row ? "first row" : "sum", 100 * error, rate,
+                    rate == "0" ? "exact" : "about 7 %", rates_text()));
   }
 
   // Of the peak a report does not have the number: that of all samples says nothing of it.

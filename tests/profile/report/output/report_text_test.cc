@@ -103,6 +103,19 @@ TEST(ReportText, AProgramWithoutASampleGetsTheRateToTry) {
   EXPECT_THAT(text_of(exact), HasSubstr("No allocation was made"));
 }
 
+// A rate does not show what malloc did not allocate, nor what was given back by the end.
+TEST(ReportText, ARuntimesOwnHeapGetsItsWayOutAndNoRate) {
+  Builder b(512 * 1024);
+  b.profile().program = "luajit";
+  b.profile().max_resident_bytes = uint64_t{50} << 20;
+  b.profile().resident.total_bytes = uint64_t{3} << 20;
+  b.profile().resident.files_bytes = uint64_t{3} << 20;
+  const std::string text = text_of(b);
+  EXPECT_THAT(text, HasSubstr("It had at most 50.0 MiB in memory"));
+  EXPECT_THAT(text, HasSubstr("LuaJIT's heap is not malloc's"));
+  EXPECT_THAT(text, Not(HasSubstr("-r 0")));
+}
+
 TEST(ReportText, WhatIsTemporaryIsAMetric) {
   Builder b;
   b.stack({b.at("parse"), b.at("main")}, 1000, 50, 0).freed_after(2000000);
@@ -324,7 +337,7 @@ TEST(ReportText, OfAWideFirstRowTheRateIsSaidThatWouldGiveSevenPercent) {
   EXPECT_THAT(text_of(at_that), Not(HasSubstr("Few samples")));
   Builder very_few(4096);
   very_few.stack({very_few.at("f")}, 100, 1);
-  EXPECT_THAT(text_of(very_few), HasSubstr(": -r 0 would make that about 7 % (now 4 KiB)."));
+  EXPECT_THAT(text_of(very_few), HasSubstr(": -r 0 would make that exact (now 4 KiB)."));
   Builder enough(512 * 1024);
   enough.stack({enough.at("f")}, 1000, 60).stack({enough.at("g")}, 1000, 2);
   EXPECT_THAT(text_of(enough), Not(HasSubstr("Few samples")));

@@ -111,6 +111,12 @@ bool is_go(const std::string& path) {
   return file != nullptr && read_elf_facts(*file).is_go;
 }
 
+// Where distributions install programs, which nobody links anew.
+bool is_of_system(const std::string& path) {
+  const auto begins = [&](const char* folder) { return path.rfind(folder, 0) == 0; };
+  return begins("/bin/") || begins("/sbin/") || begins("/lib") || (begins("/usr/") && !begins("/usr/local/"));
+}
+
 void inspect_elf(const File& file, const std::string& path, const struct stat& status,
                  TargetProgram& target) {
   ElfW(Ehdr) ours;
@@ -127,9 +133,10 @@ void inspect_elf(const File& file, const std::string& path, const struct stat& s
   }
   const std::string loader = interpreter_of(file, header);
   if (loader.empty()) {
-    target.obstacle = path + " is statically linked, so that no library can be preloaded; " +
-                      (is_go(path) ? std::string("it is Go: its own heap profile is runtime/pprof")
-                                   : "link libmemprof.a into it");
+    target.obstacle = path + " is statically linked, so that no library can be preloaded" +
+                      (is_go(path)          ? "; it is Go: its own heap profile is runtime/pprof"
+                       : is_of_system(path) ? ""
+                                            : "; link libmemprof.a into it");
     return;
   }
   const Libc libc = libc_of_loader(loader.c_str());

@@ -63,6 +63,17 @@ TEST(TargetProgram, AnObstacleSaysWhatToDo) {
   EXPECT_EQ(split_obstacle("a is so").to_do, "");
 }
 
+// Python's ctypes.util.find_library() executes it.
+TEST(TargetProgram, NobodyIsToldToLinkAProgramOfTheSystem) {
+  for (const char* path : {"/sbin/ldconfig.real", "/sbin/ldconfig"}) {
+    const TargetProgram target = inspect_target(path);
+    if (target.obstacle.find("statically linked") == std::string::npos) continue;
+    EXPECT_EQ(split_obstacle(target.obstacle).to_do, "");
+    return;
+  }
+  GTEST_SKIP() << "no static program of the system is here";
+}
+
 TEST(TargetProgram, GoIsNotToldToLinkALibraryOfC) {
   const Folder folder;
   write_file(folder / "id", "x");
