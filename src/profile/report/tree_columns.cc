@@ -29,8 +29,8 @@ Json frames(const Report& report, const TreeNode& node) {
   return frames;
 }
 
-Column<TreeRow> value(std::string name, std::function<Json(const TreeNode&)> value) {
-  return value_column<TreeRow>(std::move(name),
+Column<TreeRow> value(const std::string& name, std::function<Json(const TreeNode&)> value) {
+  return value_column<TreeRow>(name,
                                [value = std::move(value)](const TreeRow& row) { return value(*row.node); });
 }
 
