@@ -183,7 +183,7 @@ void judge(const Site& site, const Sites& sites, LeakRow* row) {
       by_load.verdict = LeakVerdict::kUnknown;
       by_load.p_value = 1;
     }
-    if (row->clock != ClockChoice::kTime) row->assessment = std::move(by_load);
+    if (row->clock != ClockChoice::kTime) row->assessment = by_load;
   }
   row->verdict = row->assessment.verdict;
   if (row->verdict == LeakVerdict::kLeak) row->growth = row->assessment.births.rate;

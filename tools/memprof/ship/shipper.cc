@@ -74,22 +74,27 @@ void Shipper::know_ends(const std::vector<Pressure>& pressures) {
 // which it takes (run/oom_kill.h).
 void Shipper::mark_killed(const Pressure& pressure) {
   if (pressure.kills == 0) return;
-  std::vector<std::pair<const ShippedProcess*, Known*>> ended;
+  struct Ended {
+    const ShippedProcess* process;
+    Known* known;
+    profile::Profile* profile;
+  };
+  std::vector<Ended> ended;
   for (auto& [process, known] : known_) {
     if (known.pressure != &pressure || process->looks->is_replaced()) continue;
-    if (known.profile && !known.profile->has_ended) ended.emplace_back(process, &known);
+    if (known.profile && !known.profile->has_ended) ended.push_back({process, &known, &*known.profile});
   }
-  std::sort(ended.begin(), ended.end(), [](const auto& a, const auto& b) {
-    return a.second->profile->max_resident_bytes > b.second->profile->max_resident_bytes;
+  std::sort(ended.begin(), ended.end(), [](const Ended& a, const Ended& b) {
+    return a.profile->max_resident_bytes > b.profile->max_resident_bytes;
   });
-  ended.resize(std::min<size_t>(ended.size(), pressure.kills));
-  for (const auto& [process, known] : ended) {
+  if (ended.size() > pressure.kills) ended.resize(pressure.kills);
+  for (const auto& [process, known, profile] : ended) {
     known->is_oom_killed = true;
-    known->profile->is_oom_killed = true;
-    known->profile->memory_limit_bytes = pressure.limit_bytes;
+    profile->is_oom_killed = true;
+    profile->memory_limit_bytes = pressure.limit_bytes;
     ++counts_.oom_killed;
     const RunningProcess& running = process->looks->process();
-    const std::string holder = profile::holder_text(*known->profile, "held");
+    const std::string holder = profile::holder_text(*profile, "held");
     notes_.push_back(fmt::format("{} (pid {}) was {}{}{}", running.program, running.pid,
                                  profile::oom_kill_text(pressure.limit_bytes), holder.empty() ? "" : "; ",
                                  holder));
