@@ -28,13 +28,24 @@ bool begins_main(const std::string& symbol) {
                      [&](const char* known) { return name == known; });
 }
 
+template <size_t count>
+bool is_one_of(const std::string& file, const std::string_view (&known)[count]) {
+  return std::any_of(std::begin(known), std::end(known),
+                     [&](std::string_view one) { return ends_with(file, one) || file == one.substr(1); });
+}
+
 // Python's own files with the functions that begin every one of its threads.
 bool begins_threads(const std::string& file) {
   static constexpr std::string_view kFiles[] = {"/threading.py", "/concurrent/futures/thread.py",
                                                 "/multiprocessing/pool.py"};
-  return std::any_of(std::begin(kFiles), std::end(kFiles), [&](std::string_view known) {
-    return ends_with(file, known) || file == known.substr(1);
-  });
+  return is_one_of(file, kFiles);
+}
+
+// The same of processes that do not continue their parent.
+bool begins_children(const std::string& file) {
+  static constexpr std::string_view kFiles[] = {"/multiprocessing/spawn.py", "/multiprocessing/forkserver.py",
+                                                "/multiprocessing/resource_tracker.py"};
+  return is_one_of(file, kFiles);
 }
 
 }  // namespace
@@ -77,17 +88,29 @@ FrameGrouping::FrameGrouping(const Profile& profile, GroupBy by, const FrameView
   find_own_made_files();
 }
 
-// A program that no file has: its module is what a stack's first line is in.
+// A program that no file has: its module is what a stack's first line is in.  But not the line by which multiprocessing
+// begins its children.
 void FrameGrouping::find_own_made_files() {
+  const auto frame_at = [&](uint32_t location) {
+    return location_frames(profile_, profile_.locations[location]).back();
+  };
   std::vector<bool> is_known(profile_.locations.size(), false);
+  std::vector<bool> begins(profile_.locations.size(), false);
+  std::set<std::string> of_children;
   for (const Stack& stack : profile_.stacks) {
     const size_t end = interpreter_.executed_end(stack);
-    if (end == 0 || is_known[stack.locations[end - 1]]) continue;
-    is_known[stack.locations[end - 1]] = true;
-    const std::vector<Frame> frames = location_frames(profile_, profile_.locations[stack.locations[end - 1]]);
-    const Frame& first = frames.back();
-    if (first.name == kModuleCode && is_made_code(first)) own_made_files_.insert(first.file);
+    if (end == 0) continue;
+    const uint32_t location = stack.locations[end - 1];
+    if (!is_known[location]) {
+      is_known[location] = true;
+      const Frame first = frame_at(location);
+      begins[location] = first.name == kModuleCode && is_made_code(first);
+      if (begins[location]) own_made_files_.insert(first.file);
+    }
+    if (!begins[location] || end < 2) continue;
+    if (begins_children(frame_at(stack.locations[end - 2]).file)) of_children.insert(frame_at(location).file);
   }
+  for (const std::string& file : of_children) own_made_files_.erase(file);
 }
 
 void FrameGrouping::frames_of(const Stack& stack, std::vector<GroupedFrame>* frames) {

@@ -75,5 +75,20 @@ TEST(OwnLines, OfAProgramThatNoFileHas) {
             "__init__ for points app.py:4");
 }
 
+TEST(OwnLines, TheLineThatBeginsAChildOfMultiprocessingIsNobodys) {
+  const std::string kPackages = "/usr/lib/python3/dist-packages/";
+  for (const char* file : {"spawn.py", "forkserver.py"}) {
+    Builder b;
+    const uint32_t begin = b.python("<module>", "<string>", 1);
+    const uint32_t numpy = b.python("<module>", kPackages + "numpy/__init__.py", 5);
+    const uint32_t import = b.python("_call_with_frames_removed", "<frozen importlib._bootstrap>", 241);
+    b.stack({numpy, import, b.python("main", "/usr/lib/python3.12/multiprocessing/" + std::string(file), 9),
+             begin},
+            1, 1);
+    b.stack({import, begin}, 1, 1);
+    EXPECT_EQ(row_of(b), "importing numpy") << file;
+  }
+}
+
 }  // namespace
 }  // namespace memprof::profile
