@@ -129,7 +129,12 @@ void add_table(const std::vector<const Stack*>& stacks, const ReportOptions& opt
       count += is_folded ? 1 : 0;
       return is_folded;
     };
-    order.erase(std::remove_if(order.begin(), order.end(), fold), order.end());
+    // The first row is what a reader comes for: it stays where it is all there is.
+    const bool has_others = std::any_of(order.begin(), order.end(), [&](const Entry& entry) {
+      return !is_single(sums[entry.group], options.metric);
+    });
+    const auto first = order.begin() + (has_others || order.empty() ? 0 : 1);
+    order.erase(std::remove_if(first, order.end(), fold), order.end());
     report->single_rows = {count, together.estimate(options.metric)};
   }
   report->row_count = order.size();

@@ -7,6 +7,7 @@
 #include <chrono>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <thread>
 #include <utility>
 
 #include "memprof/console/console.h"
@@ -53,7 +54,7 @@ Shipper::Shipper(ShippedProcesses& processes, Spool& spool, std::function<void(c
                  std::function<void(const std::string&)> say)
     : processes_(processes), spool_(spool), queue_(std::move(queue)), say_(std::move(say)) {}
 
-void Shipper::know_ends(const std::vector<Pressure>& pressures) {
+void Shipper::know_groups(const std::vector<Pressure>& pressures) {
   known_.clear();
   std::map<uint64_t, const Pressure*> by_pid;
   for (const Pressure& pressure : pressures) {
@@ -62,7 +63,6 @@ void Shipper::know_ends(const std::vector<Pressure>& pressures) {
   for (auto& [arena, process] : processes_.all()) {
     Known& known = known_[&process];
     known.has_ended = process.has_ended();
-    if (known.has_ended) known.profile = profile_of(processes_, process, true);
     if (process.looks == nullptr) continue;
     const auto pressed = by_pid.find(process.looks->process().pid);
     if (pressed != by_pid.end()) known.pressure = pressed->second;
@@ -70,18 +70,38 @@ void Shipper::know_ends(const std::vector<Pressure>& pressures) {
   for (const Pressure& pressure : pressures) mark_killed(pressure);
 }
 
+// The kernel counts a kill before the process is gone, which takes the longer the more memory it has to give back.
+void Shipper::wait_for_ends(const Pressure& pressure) {
+  constexpr auto kAtMost = std::chrono::seconds(1);
+  constexpr auto kPause = std::chrono::milliseconds(10);
+  const auto until = std::chrono::steady_clock::now() + kAtMost;
+  while (true) {
+    uint64_t ended = 0;
+    uint64_t others = 0;
+    for (auto& [process, known] : known_) {
+      if (known.pressure != &pressure) continue;
+      known.has_ended = process->has_ended();
+      ++(known.has_ended ? ended : others);
+    }
+    if (ended >= pressure.kills || others == 0 || std::chrono::steady_clock::now() >= until) return;
+    std::this_thread::sleep_for(kPause);
+  }
+}
+
 // The kernel does not say whom it killed: those that did not come to their end by themselves were, the largest first,
 // which it takes (run/oom_kill.h).
 void Shipper::mark_killed(const Pressure& pressure) {
   if (pressure.kills == 0) return;
+  wait_for_ends(pressure);
   struct Ended {
-    const ShippedProcess* process;
+    ShippedProcess* process;
     Known* known;
     profile::Profile* profile;
   };
   std::vector<Ended> ended;
   for (auto& [process, known] : known_) {
-    if (known.pressure != &pressure || process->looks->is_replaced()) continue;
+    if (known.pressure != &pressure || !known.has_ended || process->looks->is_replaced()) continue;
+    known.profile = profile_of(processes_, *process, true);
     if (known.profile && !known.profile->has_ended) ended.push_back({process, &known, &*known.profile});
   }
   std::sort(ended.begin(), ended.end(), [](const Ended& a, const Ended& b) {
@@ -109,7 +129,7 @@ void Shipper::mark_killed(const Pressure& pressure) {
 void Shipper::tell_pressure(const Group& group, const profile::Profile& profile, Labels* labels) {
   const Pressure* fullest = nullptr;
   bool is_oom_killed = false;
-  for (const ShippedProcess* process : group) {
+  for (ShippedProcess* const process : group) {
     const Known& known = known_.at(process);
     is_oom_killed = is_oom_killed || known.is_oom_killed;
     if (known.pressure == nullptr || known.pressure->passed_percent == 0) continue;
@@ -132,7 +152,7 @@ void Shipper::tell_pressure(const Group& group, const profile::Profile& profile,
 void Shipper::look(const std::vector<Pressure>& pressures) {
   processes_.find();
   processes_.bound_names();
-  know_ends(pressures);
+  know_groups(pressures);
   std::map<std::string, Group> groups;
   for (auto& [arena, process] : processes_.all()) groups[label_hash(process.labels)].push_back(&process);
   counts_.processes = processes_.all().size();
@@ -172,7 +192,7 @@ void Shipper::look_at(const std::string& hash, const Group& group, int64_t time_
     Known& here = known_.at(process);
     const bool has_ended = here.has_ended;
     std::optional<profile::Profile> profile =
-        has_ended ? std::move(here.profile) : profile_of(processes_, *process, false);
+        here.profile ? std::move(here.profile) : profile_of(processes_, *process, has_ended);
     // What a process of a run left is in hand at the run's end.
     const bool comes_again = !has_ended || (!profile && processes_.is_of_run() && process->left.path.empty());
     if (!comes_again) ended.push_back(process->arena);

@@ -58,12 +58,13 @@ class Shipper {
   // What is known of a process before its look is made.
   struct Known {
     const Pressure* pressure = nullptr;       // of its group; none: nothing is new
-    std::optional<profile::Profile> profile;  // of one that has ended, where its end could be read
+    std::optional<profile::Profile> profile;  // of one that the OOM killer may have ended
     bool has_ended = false;
     bool is_oom_killed = false;
   };
 
-  void know_ends(const std::vector<Pressure>& pressures);
+  void know_groups(const std::vector<Pressure>& pressures);
+  void wait_for_ends(const Pressure& pressure);
   void mark_killed(const Pressure& pressure);
   // Adds to the labels what is new of the processes' groups, and says it; `profile`: of all of them.
   void tell_pressure(const Group& group, const profile::Profile& profile, Labels* labels);
@@ -74,7 +75,7 @@ class Shipper {
   Spool& spool_;
   const std::function<void(const QueuedLook&)> queue_;
   const std::function<void(const std::string&)> say_;
-  std::map<const ShippedProcess*, Known> known_;  // of this look
+  std::map<ShippedProcess*, Known> known_;  // of this look
   std::vector<std::string> notes_;
   LookCounts counts_;
   int64_t allocated_bytes_ = 0;

@@ -249,13 +249,17 @@ class TextReport {
   void single_rows() {
     const SingleRows& single = report_.single_rows;
     if (single.count == 0) return;
+    const bool is_one = single.count == 1;
     const double together = single.together.value;
+    const std::string held =
+        metric_is_bytes(report_.metric) ? format_bytes(together) : format_count(together);
     say(writer_.faint(
-        fmt::format("{} of one sample{} {}{}; --details lists {}.",
-                    single.count == 1 ? "1 row" : format_count(static_cast<double>(single.count)) + " rows",
-                    single.count == 1 ? " holds" : " each hold",
-                    metric_is_bytes(report_.metric) ? format_bytes(together) : format_count(together),
-                    single.count == 1 ? "" : " together", single.count == 1 ? "it" : "them")));
+        fmt::format("{} of one sample{} {}; --details lists {}.",
+                    is_one ? "1 row" : format_count(static_cast<double>(single.count)) + " rows",
+                    is_one ? " holds" : " each hold",
+                    together == 0 ? (is_one ? "nothing itself" : "nothing themselves")
+                                  : held + (is_one ? "" : " together"),
+                    is_one ? "it" : "them")));
   }
 
   void not_all(size_t shown, size_t count) {

@@ -377,9 +377,24 @@ TEST(ReportText, RowsOfOneSampleAreOneLine) {
   EXPECT_THAT(text, Not(HasSubstr("  g")));
   EXPECT_THAT(text_of(b), HasSubstr("  g")) << "with --details";
   Builder one(512 * 1024);
-  one.stack({one.at("f")}, 1000, 1);
+  one.stack({one.at("f")}, 1000, 300).stack({one.at("g")}, 1000, 1);
   EXPECT_THAT(report_text(build_report(one.profile(), options)),
               HasSubstr("\n1 row of one sample holds 512.5 KiB; --details lists it.\n"));
+}
+
+TEST(ReportText, TheFirstRowStaysWhereAllAreOfOneSample) {
+  Builder b(512 * 1024);
+  b.stack({b.at("g"), b.at("caller")}, 2000, 1).stack({b.at("h")}, 1000, 1);
+  ReportOptions options;
+  options.fold_single = true;
+  const Report report = build_report(b.profile(), options);
+  ASSERT_EQ(1u, report.rows.size());
+  EXPECT_EQ(2u, report.single_rows.count);
+  EXPECT_EQ(report.rows[0].name, "g");
+  Builder lone(512 * 1024);
+  lone.stack({lone.at("g"), lone.at("caller")}, 2000, 1);
+  EXPECT_THAT(report_text(build_report(lone.profile(), options)),
+              HasSubstr("\n1 row of one sample holds nothing itself; --details lists it.\n"));
 }
 
 TEST(ReportText, ColumnsFollowTheMetric) {
