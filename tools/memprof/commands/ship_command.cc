@@ -26,6 +26,8 @@ of them. Without PID: all that have memprof in them.
       R"(A look is taken at each process every so often, from outside: no process is
 stopped or signalled. What was allocated is sent as increments; what is live,
 mapped or was the peak, as it is. Processes with the same labels are sent as one.
+Where the memory of their group (cgroup) passes 80, 90 or 95 % of its limit, and
+after an OOM kill, a look is taken at once, and who holds the memory is said.
 With PIDs it ends when these have ended.
 
 A look waits in the spool until every target has it, also over a restart.
