@@ -121,21 +121,17 @@ void add_table(const std::vector<const Stack*>& stacks, const ReportOptions& opt
     return std::tie(x.name, x.file, x.line, x.module) < std::tie(y.name, y.file, y.line, y.module);
   });
   if (options.fold_single) {
-    Accumulator together;
-    size_t count = 0;
-    const auto fold = [&](const Entry& entry) {
-      const bool is_folded = is_single(sums[entry.group], options.metric);
-      if (is_folded) together.add(sums[entry.group].self);
-      count += is_folded ? 1 : 0;
-      return is_folded;
-    };
-    // The first row is what a reader comes for: it stays where it is all there is.
-    const bool has_others = std::any_of(order.begin(), order.end(), [&](const Entry& entry) {
-      return !is_single(sums[entry.group], options.metric);
-    });
+    const auto folds = [&](const Entry& entry) { return is_single(sums[entry.group], options.metric); };
+    // The first row is what a reader comes for: it stays where there is no other.
+    const bool has_others = !std::all_of(order.begin(), order.end(), folds);
     const auto first = order.begin() + (has_others || order.empty() ? 0 : 1);
-    order.erase(std::remove_if(first, order.end(), fold), order.end());
-    report->single_rows = {count, together.estimate(options.metric)};
+    Accumulator together;
+    for (auto entry = first; entry != order.end(); ++entry) {
+      if (folds(*entry)) together.add(sums[entry->group].self);
+    }
+    const size_t count = order.size();
+    order.erase(std::remove_if(first, order.end(), folds), order.end());
+    report->single_rows = {count - order.size(), together.estimate(options.metric)};
   }
   report->row_count = order.size();
   for (size_t i = 0; i < order.size() && i < options.max_rows; ++i) {
