@@ -60,4 +60,8 @@ std::string oom_kill_text(uint64_t memory_limit_bytes) {
                                  : "killed by the OOM killer";
 }
 
+std::string oom_kill_text(const std::string& program, uint64_t pid, uint64_t memory_limit_bytes) {
+  return fmt::format("{} (pid {}) was {}", program, pid, oom_kill_text(memory_limit_bytes));
+}
+
 }  // namespace memprof::profile

@@ -22,5 +22,7 @@ std::vector<std::string> untold_peak_lines(const ProfileFacts& facts, Metric lis
 
 // "killed by the OOM killer at the memory limit of its group, 512.0 MiB".  0: there was no such limit.
 std::string oom_kill_text(uint64_t memory_limit_bytes);
+// "app (pid 12) was killed by the OOM killer ...": of a process.
+std::string oom_kill_text(const std::string& program, uint64_t pid, uint64_t memory_limit_bytes);
 
 }  // namespace memprof::profile

@@ -16,8 +16,8 @@ std::string holder_text(const Profile& profile, const std::string& verb) {
   const double whole = report.totals[metric].value;
   if (report.rows.empty() || whole <= 0) return "";
   const ReportRow& row = report.rows[0];
-  return fmt::format("{} {} {:.0f} % of {}", printable(row.name), verb, 100 * row.self[metric].value / whole,
-                     format_bytes(whole));
+  return fmt::format("; {} {} {:.0f} % of {}", printable(row.name), verb,
+                     100 * row.self[metric].value / whole, format_bytes(whole));
 }
 
 }  // namespace memprof::profile

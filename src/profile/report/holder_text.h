@@ -10,7 +10,7 @@
 
 namespace memprof::profile {
 
-// "handle holds 61 % of 480.2 MiB": the first row of its report of what is live.  "": it has none.
+// "; handle holds 61 % of 480.2 MiB": the first row of its report of what is live.  "": it has none.
 std::string holder_text(const Profile& profile, const std::string& verb = "holds");
 
 }  // namespace memprof::profile

@@ -3,8 +3,10 @@
 
 #include <nlohmann/json.hpp>
 
+#include "profile/report/place_columns.h"
 #include "profile/report/report_cells.h"
 #include "profile/report/report_values.h"
+#include "profile/text/markup/column_values.h"
 #include "profile/text/markup/json_text.h"
 #include "profile/text/units.h"
 
@@ -12,20 +14,18 @@ namespace memprof::profile {
 namespace {
 
 using Json = nlohmann::ordered_json;
-using Cell = std::function<std::string(const TreeRow&)>;
 
 // What is left out has no such cell.
-Cell of_node(std::function<std::string(const TreeNode&)> cell) {
+std::function<std::string(const TreeRow&)> of_node(std::function<std::string(const TreeNode&)> cell) {
   return [cell = std::move(cell)](const TreeRow& row) { return row.node != nullptr ? cell(*row.node) : ""; };
 }
 
 Json frames(const Report& report, const TreeNode& node) {
+  using Group = const FrameGroup*;
+  static const std::vector<Column<Group>> kPlace =
+      place_columns<Group>([](Group group) -> const FrameGroup& { return *group; });
   Json frames = Json::array();
-  for (const uint32_t index : node.groups) {
-    const FrameGroup& group = report.groups[index];
-    frames.push_back(
-        {{"name", group.name}, {"file", group.file}, {"line", group.line}, {"module", group.module}});
-  }
+  for (const uint32_t index : node.groups) frames.push_back(json_row<Group>(kPlace, &report.groups[index]));
   return frames;
 }
 

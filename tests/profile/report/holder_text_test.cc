@@ -11,8 +11,8 @@ namespace {
 TEST(HolderText, NamesTheFirstRow) {
   report_fixture::Builder b;
   b.stack({b.at("handle"), b.at("main")}, 3 << 20, 1).stack({b.at("start"), b.at("main")}, 1 << 20, 1);
-  EXPECT_EQ(holder_text(b.profile()), "handle holds 75 % of 4.0 MiB");
-  EXPECT_EQ(holder_text(b.profile(), "held"), "handle held 75 % of 4.0 MiB");
+  EXPECT_EQ(holder_text(b.profile()), "; handle holds 75 % of 4.0 MiB");
+  EXPECT_EQ(holder_text(b.profile(), "held"), "; handle held 75 % of 4.0 MiB");
 }
 
 TEST(HolderText, OfNothingThereIsNone) {

@@ -17,12 +17,15 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-enum { kMadvFree = 8, kMadvDoDump = 17, kPrSetVma = 0x53564d41, kPPidfd = 3 };
+enum { kMadvFree = 8, kMadvDoDump = 17, kPrSetVma = 0x53564d41, kPPidfd = 3, kMembarrierGlobal = 1 };
 
 #define LOAD(field) BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, field))
 #define ANSWER(error) BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | (error))
-#define ALLOW BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)
 #define SKIP_UNLESS(comparison, value, count) BPF_JUMP(BPF_JMP | BPF_K | (comparison), value, 0, count)
+// EINVAL where an argument of a call compares so.
+#define REFUSE(call, argument, comparison, value)                                                   \
+  LOAD(nr), SKIP_UNLESS(BPF_JEQ, call, 3), LOAD(args[argument]), SKIP_UNLESS(comparison, value, 1), \
+      ANSWER(EINVAL)
 
 int main(int argc, char** argv) {
   if (argc < 2) {
@@ -33,29 +36,12 @@ int main(int argc, char** argv) {
       LOAD(nr),
       SKIP_UNLESS(BPF_JGE, SYS_copy_file_range, 1),
       ANSWER(ENOSYS),
-      SKIP_UNLESS(BPF_JEQ, SYS_madvise, 6),
-      LOAD(args[2]),
-      SKIP_UNLESS(BPF_JEQ, kMadvFree, 1),
-      ANSWER(EINVAL),
-      SKIP_UNLESS(BPF_JGT, kMadvDoDump, 1),
-      ANSWER(EINVAL),
-      ALLOW,
-      SKIP_UNLESS(BPF_JEQ, SYS_prctl, 4),
-      LOAD(args[0]),
-      SKIP_UNLESS(BPF_JEQ, kPrSetVma, 1),
-      ANSWER(EINVAL),
-      ALLOW,
-      SKIP_UNLESS(BPF_JEQ, SYS_membarrier, 4),
-      LOAD(args[0]),
-      SKIP_UNLESS(BPF_JGT, 1, 1),
-      ANSWER(EINVAL),
-      ALLOW,
-      SKIP_UNLESS(BPF_JEQ, SYS_waitid, 4),
-      LOAD(args[0]),
-      SKIP_UNLESS(BPF_JEQ, kPPidfd, 1),
-      ANSWER(EINVAL),
-      ALLOW,
-      ALLOW,
+      REFUSE(SYS_madvise, 2, BPF_JEQ, kMadvFree),
+      REFUSE(SYS_madvise, 2, BPF_JGT, kMadvDoDump),
+      REFUSE(SYS_prctl, 0, BPF_JEQ, kPrSetVma),
+      REFUSE(SYS_membarrier, 0, BPF_JGT, kMembarrierGlobal),
+      REFUSE(SYS_waitid, 0, BPF_JEQ, kPPidfd),
+      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
   };
   const struct sock_fprog program = {sizeof filter / sizeof filter[0], filter};
   if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 ||

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "memprof/run/oom_kill.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <utility>
 
+#include "memprof/host/process/oom_victims.h"
 #include "profile/memory/peak_text.h"
 #include "profile/pprof/pprof_reader.h"
 #include "profile/report/holder_text.h"
@@ -19,8 +18,7 @@ uint64_t resident_bytes(const ProcessProfile& process) {
 
 // "; handle held 61 % of 480.2 MiB".
 std::string holder_of(const std::string& path) try {
-  const std::string text = profile::holder_text(profile::read_pprof_file(path), "held");
-  return text.empty() ? "" : "; " + text;
+  return profile::holder_text(profile::read_pprof_file(path), "held");
 } catch (const profile::Error&) {
   return "";
 }
@@ -35,26 +33,23 @@ OomWatch::OomWatch(std::string root)
 
 void mark_oom_killed(std::vector<RunOutput>* outputs, uint64_t kills, uint64_t limit_bytes, uint64_t started,
                      bool started_was_killed) {
-  std::vector<RunOutput*> killed;
-  for (RunOutput& output : *outputs) {
-    const ProcessProfile& process = output.process;
+  std::vector<EndedProcess> ended;
+  for (size_t i = 0; i < outputs->size(); ++i) {
+    const ProcessProfile& process = (*outputs)[i].process;
     const bool may_be = !process.has_ended && !process.still_runs;
-    if (may_be && (process.pid != started || started_was_killed)) killed.push_back(&output);
+    if (may_be && (process.pid != started || started_was_killed)) {
+      ended.push_back({i, process.pid, resident_bytes(process)});
+    }
   }
-  std::sort(killed.begin(), killed.end(), [](const RunOutput* a, const RunOutput* b) {
-    const uint64_t bytes_a = resident_bytes(a->process);
-    const uint64_t bytes_b = resident_bytes(b->process);
-    return bytes_a != bytes_b ? bytes_a > bytes_b : a->process.pid < b->process.pid;
-  });
-  for (size_t i = 0; i < killed.size() && i < kills; ++i) {
-    killed[i]->is_oom_killed = true;
-    killed[i]->memory_limit_bytes = limit_bytes;
+  for (const size_t i : oom_victims(std::move(ended), kills)) {
+    (*outputs)[i].is_oom_killed = true;
+    (*outputs)[i].memory_limit_bytes = limit_bytes;
   }
 }
 
 std::string oom_kill_line(const RunOutput& output) {
-  return fmt::format("{} (pid {}) was {}{}", output.process.program, output.process.pid,
-                     profile::oom_kill_text(output.memory_limit_bytes), holder_of(output.path));
+  return profile::oom_kill_text(output.process.program, output.process.pid, output.memory_limit_bytes) +
+         holder_of(output.path);
 }
 
 }  // namespace memprof::cli

@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Whether the system's OOM killer ended processes of a run, and which.
 //
-// Model: the kernel counts its kills for a group of processes (cgroup) and for the machine, and does not say to others
-// whom it killed.  A process of the run that did not come to its end by itself, in a group with as many more kills as
-// there are such processes, was killed so; where there are fewer kills, those that had the most memory were, since the
-// OOM killer takes the largest.
+// Model: the kernel counts its kills for a group of processes (cgroup) and for the machine.  Those of the run that did not
+// come to their end by themselves were killed so, as many as there were kills (host/process/oom_victims.h).
 //
 // Threads: plain values.
 #pragma once

@@ -12,6 +12,7 @@
 
 #include "memprof/console/console.h"
 #include "memprof/console/failure.h"
+#include "memprof/host/process/oom_victims.h"
 #include "memprof/ship/looks/alloc_totals.h"
 #include "memprof/ship/looks/shipped_profile.h"
 #include "profile/compare/merge.h"
@@ -88,38 +89,33 @@ void Shipper::wait_for_ends(const Pressure& pressure) {
   }
 }
 
-// The kernel does not say whom it killed: those that did not come to their end by themselves were, the largest first,
-// which it takes (run/oom_kill.h).
 void Shipper::mark_killed(const Pressure& pressure) {
   if (pressure.kills == 0) return;
   wait_for_ends(pressure);
-  struct Ended {
-    ShippedProcess* process;
+  struct Candidate {
+    const RunningProcess* process;
     Known* known;
-    profile::Profile* profile;
+    const profile::Profile* profile;
   };
-  std::vector<Ended> ended;
+  std::vector<Candidate> candidates;
+  std::vector<EndedProcess> ended;
   for (auto& [process, known] : known_) {
     if (known.pressure != &pressure || !known.has_ended || process->looks->is_replaced()) continue;
     known.profile = profile_of(processes_, *process, true);
-    if (known.profile && !known.profile->has_ended) ended.push_back({process, &known, &*known.profile});
-  }
-  std::sort(ended.begin(), ended.end(), [](const Ended& a, const Ended& b) {
-    return a.profile->max_resident_bytes > b.profile->max_resident_bytes;
-  });
-  if (ended.size() > pressure.kills) ended.resize(pressure.kills);
-  for (const auto& [process, known, profile] : ended) {
-    known->is_oom_killed = true;
-    profile->is_oom_killed = true;
-    profile->memory_limit_bytes = pressure.limit_bytes;
-    ++counts_.oom_killed;
+    if (!known.profile || known.profile->has_ended) continue;
     const RunningProcess& running = process->looks->process();
-    const std::string holder = profile::holder_text(*profile, "held");
-    notes_.push_back(fmt::format("{} (pid {}) was {}{}{}", running.program, running.pid,
-                                 profile::oom_kill_text(pressure.limit_bytes), holder.empty() ? "" : "; ",
-                                 holder));
+    ended.push_back({candidates.size(), running.pid, known.profile->max_resident_bytes});
+    candidates.push_back({&running, &known, &*known.profile});
   }
-  const uint64_t others = pressure.kills - ended.size();
+  const std::vector<size_t> victims = oom_victims(std::move(ended), pressure.kills);
+  for (const size_t i : victims) {
+    const auto& [running, known, profile] = candidates[i];
+    known->is_oom_killed = true;
+    ++counts_.oom_killed;
+    notes_.push_back(profile::oom_kill_text(running->program, running->pid, pressure.limit_bytes) +
+                     profile::holder_text(*profile, "held"));
+  }
+  const uint64_t others = pressure.kills - victims.size();
   if (others != 0) {
     notes_.push_back(fmt::format("the OOM killer ended {} other process{} of the group {}", others,
                                  others == 1 ? "" : "es", pressure.group));
@@ -139,12 +135,10 @@ void Shipper::tell_pressure(const Group& group, const profile::Profile& profile,
   if (is_oom_killed) (*labels)[kOomKilledLabel] = "true";
   if (fullest != nullptr) {
     (*labels)[kPressureLabel] = std::to_string(fullest->passed_percent);
-    const std::string holder = profile::holder_text(profile);
-    notes_.push_back(fmt::format("{}: its group {} uses {} of the {} that it may have{}{}",
-                                 labels->at(kServiceLabel), fullest->group,
-                                 profile::format_bytes(static_cast<double>(fullest->used_bytes)),
-                                 profile::format_bytes(static_cast<double>(fullest->limit_bytes)),
-                                 holder.empty() ? "" : "; ", holder));
+    notes_.push_back(fmt::format(
+        "{}: its group {} uses {} of the {} that it may have{}", labels->at(kServiceLabel), fullest->group,
+        profile::format_bytes(static_cast<double>(fullest->used_bytes)),
+        profile::format_bytes(static_cast<double>(fullest->limit_bytes)), profile::holder_text(profile)));
   }
   if (is_oom_killed || fullest != nullptr) ++counts_.pressed;
 }

@@ -15,15 +15,14 @@ namespace memprof::cli {
 // How many processes the system's OOM killer has ended, for whatever reason.
 struct OomKills {
   std::optional<uint64_t> in_group;    // with groups in it where the system counts them there
-  std::optional<uint64_t> on_machine;  // since it was started
+  std::optional<uint64_t> on_machine;  // since it was started; read where there is no count of the group
 
-  // How many there were since `before`.  The group's count, where there is one, has what the machine's has of it.
+  // How many there were since `before`.  The machine's count, which has those of other groups, too, is asked only where the
+  // group never had one.
   uint64_t since(const OomKills& before) const {
-    const auto more = [](std::optional<uint64_t> then, std::optional<uint64_t> now) {
-      return then && now && *now > *then ? *now - *then : 0;
-    };
-    return before.in_group && in_group ? more(before.in_group, in_group)
-                                       : more(before.on_machine, on_machine);
+    const std::optional<uint64_t> then = before.in_group ? before.in_group : before.on_machine;
+    const std::optional<uint64_t> now = before.in_group ? in_group : on_machine;
+    return then && now && *now > *then ? *now - *then : 0;
   }
 };
 
@@ -61,6 +60,7 @@ class ProcessGroup {
   struct Place {
     bool is_unified = false;           // version 2
     std::vector<std::string> folders;  // the group's own first, then those around it
+    std::string kills;                 // the file that counts them; "": there is none
   };
 
   ProcessGroup(const std::string& process, std::string root);

@@ -33,6 +33,21 @@ void PressureWatch::follow(const std::set<uint64_t>& pids) {
   }
 }
 
+bool PressureWatch::has_moved(uint64_t pid, const std::string& group) const {
+  const std::string now = ProcessGroup::of(pid, root_).name();
+  return !now.empty() && now != group;
+}
+
+void PressureWatch::forget(uint64_t pid) {
+  const auto known = group_of_.find(pid);
+  const auto group = groups_.find(known->second);
+  if (group != groups_.end()) {
+    group->second.pids.erase(pid);
+    if (group->second.pids.empty()) groups_.erase(group);
+  }
+  group_of_.erase(known);
+}
+
 std::vector<Pressure> PressureWatch::check(const std::set<uint64_t>& pids) {
   follow(pids);
   std::vector<Pressure> found;
@@ -52,19 +67,14 @@ std::vector<Pressure> PressureWatch::check(const std::set<uint64_t>& pids) {
     pressure.used_bytes = use.used_bytes;
     found.push_back(std::move(pressure));
   }
-  // Those that ended are known for one check more: the OOM killer's count comes before or after their end.
-  for (auto known = group_of_.begin(); known != group_of_.end();) {
-    if (pids.count(known->first) != 0) {
-      ++known;
-      continue;
-    }
-    const auto group = groups_.find(known->second);
-    if (group != groups_.end()) {
-      group->second.pids.erase(known->first);
-      if (group->second.pids.empty()) groups_.erase(group);
-    }
-    known = group_of_.erase(known);
+  // Not before: those that have ended since the last check may have been killed.
+  const bool asks_again = Clock::now() >= next_;
+  if (asks_again) next_ = Clock::now() + again_;
+  std::set<uint64_t> forgotten;
+  for (const auto& [pid, group] : group_of_) {
+    if (pids.count(pid) == 0 || (asks_again && has_moved(pid, group))) forgotten.insert(pid);
   }
+  for (const uint64_t pid : forgotten) forget(pid);
   return found;
 }
 

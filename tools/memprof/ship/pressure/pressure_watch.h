@@ -8,6 +8,7 @@
 // Failure: groups that cannot be read have no pressure.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <map>
 #include <set>
@@ -30,8 +31,12 @@ struct Pressure {
 
 class PressureWatch {
  public:
-  // `root`: what stands before /proc and /sys.
-  explicit PressureWatch(std::string root = "") : root_(std::move(root)) {}
+  using Clock = std::chrono::steady_clock;
+
+  // `root`: what stands before /proc and /sys.  `again`: after so long it is asked again which group a process is in, which
+  // may be moved.
+  explicit PressureWatch(std::string root = "", Clock::duration again = std::chrono::seconds(15))
+      : root_(std::move(root)), again_(again) {}
 
   // `pids`: of the processes that are watched now.
   std::vector<Pressure> check(const std::set<uint64_t>& pids);
@@ -45,8 +50,12 @@ class PressureWatch {
   };
 
   void follow(const std::set<uint64_t>& pids);
+  bool has_moved(uint64_t pid, const std::string& group) const;
+  void forget(uint64_t pid);
 
   const std::string root_;
+  const Clock::duration again_;
+  Clock::time_point next_{};
   std::map<std::string, Watched> groups_;     // by name
   std::map<uint64_t, std::string> group_of_;  // of processes; "": none
 };

@@ -79,6 +79,16 @@ TEST_F(Pressures, KillsBeforeItWasWatchedAreNobodys) {
   EXPECT_TRUE(watch_.check({12}).empty());
 }
 
+TEST_F(Pressures, OfAProcessThatIsMovedTheNewGroupIsWatched) {
+  join(12, "/login");
+  PressureWatch watch(folder_.path("root"), std::chrono::seconds(0));
+  EXPECT_TRUE(watch.check({12}).empty());
+  join(12, "/web");
+  write("/sys/fs/cgroup/web/memory.current", "850\n");
+  EXPECT_TRUE(watch.check({12}).empty()) << "it is noticed behind a check";
+  ASSERT_EQ(watch.check({12}).size(), 1u);
+}
+
 TEST_F(Pressures, WithoutALimitThereIsNone) {
   write("/sys/fs/cgroup/web/memory.max", "max\n");
   EXPECT_EQ(at(999), 0);

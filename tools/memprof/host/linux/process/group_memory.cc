@@ -72,6 +72,13 @@ ProcessGroup::ProcessGroup(const std::string& process, std::string root) : root_
       if (folder.empty()) break;
       folder.resize(folder.rfind('/') == std::string::npos ? 0 : folder.rfind('/'));
     }
+    // In a container the path may be the host's, which is not to be seen here: what is there is its own group.  Found once:
+    // of a group that is removed later, those around it have other counts.
+    for (const std::string& at : place.folders) {
+      place.kills = at + names_of(place.is_unified).kills;
+      if (read_count(place.kills, "oom_kill")) break;
+      place.kills.clear();
+    }
     places_.push_back(std::move(place));
   }
 }
@@ -89,15 +96,10 @@ uint64_t ProcessGroup::limit_bytes() const {
 OomKills ProcessGroup::kills() const {
   OomKills kills;
   for (const Place& place : places_) {
-    // In a container the path may be the host's, which is not to be seen here: what is there is its own group.
-    for (const std::string& folder : place.folders) {
-      const auto count = read_count(folder + names_of(place.is_unified).kills, "oom_kill");
-      if (!count) continue;
-      kills.in_group = kills.in_group.value_or(0) + *count;
-      break;
-    }
+    const std::optional<uint64_t> count = read_count(place.kills, "oom_kill");
+    if (count) kills.in_group = kills.in_group.value_or(0) + *count;
   }
-  kills.on_machine = read_count(root_ + "/proc/vmstat", "oom_kill");
+  if (!kills.in_group) kills.on_machine = read_count(root_ + "/proc/vmstat", "oom_kill");
   return kills;
 }
 

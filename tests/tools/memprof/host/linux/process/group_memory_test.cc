@@ -83,6 +83,20 @@ TEST_F(GroupMemory, OfAnotherProcessWhatIsUsedIsOfTheFullestAroundIt) {
   EXPECT_EQ(group.kills().in_group, 6u) << "the process is gone, the group is not";
 }
 
+TEST_F(GroupMemory, OfAGroupThatIsGoneThoseAroundItCountNothing) {
+  write("/proc/12/cgroup", "0::/pod/web\n");
+  write("/proc/vmstat", "oom_kill 9\n");
+  write("/sys/fs/cgroup/pod/memory.events", "oom_kill 7\n");
+  write("/sys/fs/cgroup/pod/web/memory.events", "oom_kill 0\n");
+  const ProcessGroup group = ProcessGroup::of(12, root_);
+  const OomKills before = group.kills();
+  EXPECT_EQ(before.in_group, 0u);
+  write("/sys/fs/cgroup/pod/web/memory.events", "");
+  write("/proc/vmstat", "oom_kill 10\n");
+  EXPECT_FALSE(group.kills().in_group) << "not the pod's 7";
+  EXPECT_EQ(group.kills().since(before), 0u) << "the machine's may be anybody's";
+}
+
 TEST_F(GroupMemory, WhatIsUsedInVersion1) {
   write("/proc/12/cgroup", "4:memory:/x\n0::/y\n");
   write("/sys/fs/cgroup/memory/x/memory.limit_in_bytes", "1000\n");
