@@ -12,7 +12,7 @@ import shutil
 import harm as driver
 from harm import Situation, Skip
 
-SAMPLE = 30
+SAMPLE = 24
 LIBRARIES = "/usr/lib/x86_64-linux-gnu"
 
 # Preloaded libraries: name -> (file, environment). The first one that exists is taken.

@@ -12,7 +12,7 @@ import subprocess
 
 from harm import Situation, Skip
 
-SAMPLE = 60
+SAMPLE = 48
 FORMS = 20
 SOURCES = "tests/harm/operators"
 MODULES = ("executable", "needed", "preloaded", "first", "second")

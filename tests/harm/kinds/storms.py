@@ -2,7 +2,7 @@
 """Programs that fork, execute and end at any moment, by every way that memprof can be in them."""
 from harm import Situation, differs
 
-SAMPLE = 8
+SAMPLE = 5
 
 
 def situations(harm, chance):
