@@ -4,7 +4,7 @@
 // for each file, would make 20 % less of that.
 //
 // Model: a buffer of two windows.  When it is full, all text but the last match length is coded, and the last
-// window stays, because later text may match it.  Positions in the text count modulo 2^32; the hash tables only
+// window stays, because later text may match it.  Positions in the text count modulo 2^16; the hash tables only
 // give hints, because each match is compared in the buffer.
 //
 // Allocates: never.  The caller gives memory (pages of its own).  Depends on memcpy and memmove only.
@@ -44,6 +44,7 @@ class GzipWriter {
   void put_match(uint32_t length, uint32_t distance);
   void put_bits(uint32_t value, uint32_t count);
   void put_number(uint32_t value);
+  void put_bytes(uint32_t count);
   void flush();
 
   Memory* memory_;
