@@ -10,8 +10,8 @@ namespace {
 
 constexpr char kHome[] = "ship";  // whose help has them
 constexpr auto kInHelp = OptionText::Shown::kInHelp;
-constexpr const char* kLabelOptions[] = {"--service",   "--host",      "--label",
-                                         "--label-env", "--pid-label", "--container-label"};
+constexpr const char* kLabelOptions[] = {
+    "--service", "--host", "--label", "--label-env", "--pid-label", "--container-label", "--relabel"};
 constexpr const char* kNetworkOptions[] = {"--token-file", "--password-file", "--ca-file"};
 
 void add_from_environment(const std::string& text, LabelRules* rules) {
@@ -78,6 +78,11 @@ ShipLabels::ShipLabels(ArgumentParser& parser, OptionText::Shown shown)
   parser.add_flag({"--container-label", "",
                    "a label with the id of the container that the process is in: a series for each container",
                    kInHelp, kHome});
+  parser.add_option({"--relabel", "FILE",
+                     "rules that change labels or leave processes out, as Prometheus has them: [[relabel]] "
+                     "tables in TOML (docs/fleet.md)",
+                     kInHelp, kHome},
+                    relabel_file_);
 }
 
 LabelRules ShipLabels::rules() const {
@@ -92,6 +97,7 @@ LabelRules ShipLabels::rules() const {
   }
   for (const std::string& label : labels_) add_label("--label", label, &rules.fixed);
   for (const std::string& label : from_environment_) add_from_environment(label, &rules);
+  if (parser_.is_given("--relabel")) rules.relabel = read_relabel_rules(relabel_file_);
   return rules;
 }
 

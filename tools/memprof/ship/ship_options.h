@@ -27,7 +27,7 @@ std::string list_of_targets();
 // "--every" with a time from 100ms to 1h, in seconds.
 double parse_ship_every(const std::string& option, const std::string& text);
 
-// --service, --host, --label, --label-env, --pid-label, --container-label
+// --service, --host, --label, --label-env, --pid-label, --container-label, --relabel
 class ShipLabels {
  public:
   // Adds them to a command, which must outlive this.  `shown`: where those are that are used most.
@@ -44,6 +44,7 @@ class ShipLabels {
   std::string host_;
   std::vector<std::string> labels_;
   std::vector<std::string> from_environment_;
+  std::string relabel_file_;
 };
 
 // --token-file, --password-file, --ca-file

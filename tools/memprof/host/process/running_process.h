@@ -47,6 +47,9 @@ bool has_other_root(uint64_t pid);
 // Name of the executable; "": unknown.
 std::string program_of(uint64_t pid);
 
+// A path that opens the executable of a process that runs, also where the file was removed or is of another root.
+std::string executable_of(uint64_t pid);
+
 // The name that the system shows of the process's first thread, at most 15 bytes, also of one that has ended and was not
 // waited for; "": unknown.
 std::string short_name_of(uint64_t pid);

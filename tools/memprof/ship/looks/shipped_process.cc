@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "memprof/ship/looks/shipped_process.h"
 
+#include <sys/stat.h>
+
 #include <iterator>
+#include <string_view>
 #include <utility>
 
 #include "memprof/console/failure.h"
@@ -10,6 +13,9 @@
 #include "memprof/host/process/process_facts.h"
 #include "memprof/host/process/process_ids.h"
 #include "memprof/host/system/file_facts.h"
+#include "memprof/ship/debuginfo/build_note.h"
+#include "profile/files/descriptor.h"
+#include "profile/files/regular_file.h"
 #include "profile/pprof/pprof_reader.h"
 
 namespace memprof::cli {
@@ -26,6 +32,14 @@ std::string name_of(const std::string& path) {
   return path.substr(path.rfind('/') + 1);
 }
 
+// Of its executable.
+std::string build_id_of(uint64_t pid) {
+  struct stat status{};
+  const profile::Descriptor file(
+      profile::open_regular_file(executable_of(pid), profile::Links::kFollow, &status));
+  return file.get() >= 0 ? read_build_note(file.get()).build_id : "";
+}
+
 bool is_of_others(const std::string& path) {
   FileFacts facts;
   return read_file_facts(path, &facts) != 0 || !facts.is_file || !may_change_of(facts.user_id);
@@ -33,8 +47,9 @@ bool is_of_others(const std::string& path) {
 
 }  // namespace
 
-Labels labels_of(const RunningProcess& process, const std::map<std::string, std::string>& environment,
-                 const LabelRules& rules) {
+std::optional<Labels> labels_of(const RunningProcess& process,
+                                const std::map<std::string, std::string>& environment,
+                                const LabelRules& rules, std::optional<uint64_t> container_of) {
   Labels labels = rules.fixed;
   const auto add = [&](const std::string& name, const std::string& text) {
     const std::string value = bounded_label_value(text);
@@ -50,8 +65,17 @@ Labels labels_of(const RunningProcess& process, const std::map<std::string, std:
   add(kServiceLabel, program);
   add("program", program);
   if (rules.has_pid) add("pid", std::to_string(process.pid));
-  if (rules.has_container) add("container_id", container_id_of(process.pid));
+  const uint64_t contained = container_of.value_or(process.pid);
+  if (rules.has_container) add("container_id", container_id_of(contained));
   for (const auto& [name, variable] : kUsualVariables) add_variable(name, variable);
+  const auto special = [&](const std::string& name) -> std::string {
+    if (name == kPidName) return std::to_string(process.pid);
+    if (name == kContainerName) return container_id_of(contained);
+    if (name == kBuildName) return container_of ? "" : build_id_of(process.pid);
+    const auto variable = environment.find(name.substr(std::string_view(kVariablePrefix).size()));
+    return variable != environment.end() ? variable->second : "";
+  };
+  if (!relabel(rules.relabel, special, &labels)) return std::nullopt;
   return labels;
 }
 
@@ -181,7 +205,12 @@ void ShippedProcesses::look_at(const ArenaFile& file, const std::string& key) {
 void ShippedProcesses::add(RunningProcess process, const std::string& key) {
   ShippedProcess shipped;
   shipped.arena = key;
-  shipped.labels = labels_of(process, read_process_facts(process.pid).environment, rules_);
+  std::optional<Labels> labels = labels_of(process, read_process_facts(process.pid).environment, rules_);
+  if (!labels) {
+    not_ours_.insert(key);
+    return;
+  }
+  shipped.labels = std::move(*labels);
   const std::string path = process.arena;
   shipped.looks = std::make_unique<ProcessLooks>(std::move(process), AskServers::kNo, names_);
   shipped.looks->do_without_resident();
@@ -205,17 +234,21 @@ void ShippedProcesses::remove(const std::string& arena) {
 
 void ShippedProcesses::leave(LeftBehind left) {
   if (seen_to_their_end_.count(left.arena) != 0) return;
-  ShippedProcess& shipped = all_[left.arena];
-  shipped.arena = left.arena;
-  if (shipped.labels.empty()) {
+  const auto known = all_.find(left.arena);
+  std::optional<Labels> labels;
+  if (known != all_.end()) {
+    labels = known->second.labels;
+  } else {
     RunningProcess process;
     process.pid = left.pid;
     process.program = left.program;
     // Its own is gone; most processes of a run have that of the command.
-    shipped.labels = labels_of(process, read_process_facts(own_process_id()).environment, rules_);
-    const std::string container = rules_.has_container ? container_id_of(own_process_id()) : "";
-    if (!container.empty()) shipped.labels["container_id"] = container;
+    labels = labels_of(process, read_process_facts(own_process_id()).environment, rules_, own_process_id());
+    if (!labels) return;
   }
+  ShippedProcess& shipped = all_[left.arena];
+  shipped.arena = left.arena;
+  shipped.labels = std::move(*labels);
   shipped.left = std::move(left);
 }
 

@@ -17,6 +17,7 @@
 #include "memprof/host/process/running_process.h"
 #include "memprof/io/process_looks.h"
 #include "memprof/ship/looks/labels.h"
+#include "memprof/ship/looks/relabel.h"
 #include "profile/symbolize/shared_names.h"
 
 namespace memprof::cli {
@@ -27,11 +28,14 @@ struct LabelRules {
   std::map<std::string, std::string> from_environment;  // label -> the variable of the process
   bool has_pid = false;
   bool has_container = false;
+  std::vector<RelabelRule> relabel;  // of --relabel, after the others
 };
 
-// `environment`: of the process.
-Labels labels_of(const RunningProcess& process, const std::map<std::string, std::string>& environment,
-                 const LabelRules& rules);
+// `environment`: of the process.  `container_of`: the process whose container is meant, where this one is gone.  Nothing: a
+// rule leaves the process out.
+std::optional<Labels> labels_of(const RunningProcess& process,
+                                const std::map<std::string, std::string>& environment,
+                                const LabelRules& rules, std::optional<uint64_t> container_of = std::nullopt);
 
 // The arenas of a run, without those of others.
 struct RunArenas {
@@ -109,8 +113,9 @@ class ShippedProcesses {
   std::map<std::string, ShippedProcess> all_;
   std::set<uint64_t> looked_at_;  // processes that have no arena, or one that is known
   std::chrono::steady_clock::time_point
-      next_all_{};                  // when all processes are looked at again: memprof may be attached
-  std::set<std::string> not_ours_;  // arenas of processes that had ended before, or cannot be looked at
+      next_all_{};  // when all processes are looked at again: memprof may be attached
+  std::set<std::string>
+      not_ours_;  // arenas of processes that had ended before, cannot be looked at, or are left out by a rule
   std::set<std::string> seen_to_their_end_;  // of a run
 };
 

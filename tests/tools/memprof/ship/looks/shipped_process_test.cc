@@ -19,20 +19,20 @@ RunningProcess process_called(const std::string& program) {
 TEST(ShippedProcess, LabelsComeFromTheUserThenTheProcess) {
   LabelRules rules;
   rules.fixed = {{"host", "a"}};
-  EXPECT_EQ(label_text(labels_of(process_called("web"), {}, rules)),
+  EXPECT_EQ(label_text(*labels_of(process_called("web"), {}, rules)),
             "host=\"a\" program=\"web\" service_name=\"web\"");
-  EXPECT_EQ(labels_of(process_called("web"), {{"OTEL_SERVICE_NAME", "shop"}}, rules).at("service_name"),
+  EXPECT_EQ(labels_of(process_called("web"), {{"OTEL_SERVICE_NAME", "shop"}}, rules)->at("service_name"),
             "shop");
-  EXPECT_EQ(labels_of(process_called("web"), {{"POD_NAME", "p-1"}}, rules).at("k8s_pod_name"), "p-1");
-  EXPECT_EQ(labels_of(process_called(""), {}, rules).at("service_name"), "unknown");
+  EXPECT_EQ(labels_of(process_called("web"), {{"POD_NAME", "p-1"}}, rules)->at("k8s_pod_name"), "p-1");
+  EXPECT_EQ(labels_of(process_called(""), {}, rules)->at("service_name"), "unknown");
   rules.from_environment = {{"version", "APP_VERSION"}, {"service_name", "NAME"}};
   rules.has_pid = true;
-  const Labels labels = labels_of(process_called("web"), {{"APP_VERSION", "1.2"}, {"NAME", "x"}}, rules);
+  const Labels labels = *labels_of(process_called("web"), {{"APP_VERSION", "1.2"}, {"NAME", "x"}}, rules);
   EXPECT_EQ(labels.at("version"), "1.2");
   EXPECT_EQ(labels.at("service_name"), "x");
   EXPECT_EQ(labels.at("pid"), "42");
   rules.fixed["service_name"] = "given";
-  EXPECT_EQ(labels_of(process_called("web"), {{"NAME", "x"}}, rules).at("service_name"), "given");
+  EXPECT_EQ(labels_of(process_called("web"), {{"NAME", "x"}}, rules)->at("service_name"), "given");
 }
 
 TEST(ShippedProcess, LabelsAreFew) {
@@ -42,7 +42,7 @@ TEST(ShippedProcess, LabelsAreFew) {
     rules.from_environment["l" + std::to_string(i)] = "V" + std::to_string(i);
     environment["V" + std::to_string(i)] = std::string(1000, 'x');
   }
-  const Labels labels = labels_of(process_called("web"), environment, rules);
+  const Labels labels = *labels_of(process_called("web"), environment, rules);
   EXPECT_EQ(labels.size(), kMaxLabels);
   EXPECT_EQ(labels.begin()->second.size(), kMaxLabelValueBytes);
 }

@@ -182,6 +182,10 @@ bool is_running(uint64_t pid) {
   return !is_missing(proc_path(pid, "stat"));
 }
 
+std::string executable_of(uint64_t pid) {
+  return proc_path(pid, "exe");
+}
+
 std::string program_of(uint64_t pid) {
   std::error_code error;
   const fs::path path = fs::read_symlink(proc_path(pid, "exe"), error);

@@ -109,6 +109,7 @@ TEST(RunningProcess, FactsOfTheSystem) {
   EXPECT_GT(resident_bytes(self), uint64_t{1} << 20);
   EXPECT_EQ(resident_bytes(2147483647), 0u);
   EXPECT_EQ(program_of(2147483647), "");
+  EXPECT_EQ(access(executable_of(self).c_str(), X_OK), 0);
 }
 
 }  // namespace
