@@ -25,33 +25,6 @@ constexpr char kBuildIdKey[] = "process.executable.build_id.gnu";
 constexpr char kHeapKey[] = "heap";
 constexpr char kProcessKey[] = "process";
 
-bool is_utf8(const Character& character) {
-  const uint32_t code = character.code;
-  switch (character.length) {
-    case 1:
-      return code < 0x80;
-    case 2:
-      return true;
-    case 3:
-      return code >= 0x800 && (code < 0xd800 || code > 0xdfff);
-    default:
-      return code >= 0x10000 && code <= 0x10ffff;
-  }
-}
-
-std::string as_utf8(std::string_view bytes) {
-  constexpr char kReplacement[] = "\xEF\xBF\xBD";
-  std::string text;
-  for (size_t at = 0; at < bytes.size();) {
-    const Character character = character_at(bytes, at);
-    const bool is_text = is_utf8(character);
-    const size_t length = is_text ? character.length : 1;
-    text += is_text ? bytes.substr(at, length) : std::string_view(kReplacement);
-    at += length;
-  }
-  return text;
-}
-
 int64_t whole(double value) {
   constexpr double kLimit = 0x1p62;
   return std::llround(std::fmin(std::fmax(value, -kLimit), kLimit));
@@ -73,7 +46,7 @@ std::string any_value(const OtlpAttribute& attribute) {
       return bytes;
     }
   }
-  value.add_string(otlp::any_value_field::kString, as_utf8(attribute.text));
+  value.add_string(otlp::any_value_field::kString, valid_utf8(attribute.text));
   return bytes;
 }
 
@@ -104,7 +77,7 @@ class Dictionary {
     if (known != strings_.end()) return known->second;
     const auto index = static_cast<Index>(strings_.size());
     strings_.emplace(text, index);
-    writer_.add_string(otlp::dictionary_field::kStringTable, as_utf8(text));
+    writer_.add_string(otlp::dictionary_field::kStringTable, valid_utf8(text));
     return index;
   }
 
@@ -263,7 +236,7 @@ std::string resource(const std::vector<OtlpAttribute>& attributes) {
   for (const OtlpAttribute& attribute : attributes) {
     std::string key_value_bytes;
     pbf_writer key_value(key_value_bytes);
-    key_value.add_string(otlp::key_value_field::kKey, as_utf8(attribute.key));
+    key_value.add_string(otlp::key_value_field::kKey, valid_utf8(attribute.key));
     key_value.add_message(otlp::key_value_field::kValue, any_value(attribute));
     message.add_message(otlp::resource_field::kAttributes, key_value_bytes);
   }

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <utility>
 
+#include "profile/names/characters/character_width.h"
 #include "profile/names/short_name.h"
 
 namespace memprof::profile {
@@ -31,21 +32,12 @@ size_t visible_width(const std::string& word) {
 
 // Length of the UTF-8 character at `at`, which is well-formed and no control character; 0: it is not.
 size_t character_length(std::string_view text, size_t at) {
-  const auto byte = [&](size_t i) { return static_cast<unsigned char>(text[i]); };
-  const unsigned char first = byte(at);
-  if (first < 0x80) return first < 0x20 || first == 0x7f ? 0 : 1;
-  const size_t length = first >= 0xf0 ? 4 : first >= 0xe0 ? 3 : 2;
-  if (first < 0xc2 || first > 0xf4 || at + length > text.size()) return 0;
-  uint32_t code = first & (0x7fu >> length);
-  for (size_t i = 1; i < length; ++i) {
-    if ((byte(at + i) & 0xc0) != 0x80) return 0;
-    code = code << 6 | (byte(at + i) & 0x3fu);
-  }
-  const bool is_control = code < 0xa0 || code == 0x61c || (code >= 0x200b && code <= 0x200f) ||
-                          (code >= 0x2028 && code <= 0x202e) || (code >= 0x2066 && code <= 0x2069);
-  const bool is_overlong = (length == 3 && code < 0x800) || (length == 4 && code < 0x10000);
-  const bool is_surrogate = code >= 0xd800 && code <= 0xdfff;
-  return is_control || is_overlong || is_surrogate || code > 0x10ffff ? 0 : length;
+  const Character character = character_at(text, at);
+  const uint32_t code = character.code;
+  const bool is_control = code < 0x20 || (code >= 0x7f && code < 0xa0) || code == 0x61c ||
+                          (code >= 0x200b && code <= 0x200f) || (code >= 0x2028 && code <= 0x202e) ||
+                          (code >= 0x2066 && code <= 0x2069);
+  return character.is_broken || is_control ? 0 : character.length;
 }
 
 // One column stays one column.

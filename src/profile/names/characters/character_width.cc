@@ -117,16 +117,30 @@ size_t character_width(uint32_t code) {
 Character character_at(std::string_view text, size_t at) {
   const auto byte = [&](size_t i) { return static_cast<unsigned char>(text[i]); };
   const unsigned char first = byte(at);
-  if (first < 0x80) return {first, 1, 1};
+  if (first < 0x80) return {first, 1, 1, false};
   const size_t length = first >= 0xf0 ? 4 : first >= 0xe0 ? 3 : 2;
-  constexpr Character kBroken = {0xfffd, 1, 1};
+  constexpr Character kBroken = {0xfffd, 1, 1, true};
   if (first < 0xc2 || first > 0xf4 || at + length > text.size()) return kBroken;
   uint32_t code = first & (0x7fu >> length);
   for (size_t i = 1; i < length; ++i) {
     if ((byte(at + i) & 0xc0) != 0x80) return kBroken;
     code = code << 6 | (byte(at + i) & 0x3fu);
   }
-  return {code, length, character_width(code)};
+  const bool is_overlong = (length == 3 && code < 0x800) || (length == 4 && code < 0x10000);
+  const bool is_surrogate = code >= 0xd800 && code <= 0xdfff;
+  if (is_overlong || is_surrogate || code > 0x10ffff) return kBroken;
+  return {code, length, character_width(code), false};
+}
+
+std::string valid_utf8(std::string_view bytes) {
+  std::string text;
+  for (size_t at = 0; at < bytes.size();) {
+    const Character character = character_at(bytes, at);
+    text +=
+        character.is_broken ? std::string_view(kReplacementCharacter) : bytes.substr(at, character.length);
+    at += character.length;
+  }
+  return text;
 }
 
 }  // namespace memprof::profile

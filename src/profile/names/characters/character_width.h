@@ -9,6 +9,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string>
 #include <string_view>
 
 namespace memprof::profile {
@@ -19,9 +20,16 @@ struct Character {
   uint32_t code = 0;
   size_t length = 1;  // bytes
   size_t width = 1;   // columns
+  bool is_broken = false;
 };
 
-// Of UTF-8 text.  A byte that begins no character is one of one column.
+// Of UTF-8 text.  A byte that begins no character (RFC 3629: also of one that is longer than need be, and of a surrogate)
+// is a broken one of one column.
 Character character_at(std::string_view text, size_t at);
+
+inline constexpr char kReplacementCharacter[] = "\xEF\xBF\xBD";  // U+FFFD
+
+// The text with kReplacementCharacter for each broken byte.
+std::string valid_utf8(std::string_view bytes);
 
 }  // namespace memprof::profile

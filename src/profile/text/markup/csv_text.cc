@@ -4,24 +4,18 @@
 #include "profile/names/characters/character_width.h"
 
 namespace memprof::profile {
-namespace {
-
-constexpr char kReplacement[] = "\xEF\xBF\xBD";
-
-}  // namespace
 
 std::string csv_field(std::string_view text) {
   std::string field;
   for (size_t at = 0; at < text.size();) {
-    const size_t length = character_at(text, at).length;
-    const bool is_broken = length == 1 && (static_cast<unsigned char>(text[at]) >= 0x80 || text[at] == '\0');
-    if (is_broken) {
-      field += kReplacement;
+    const Character character = character_at(text, at);
+    if (character.is_broken || character.code == 0) {
+      field += kReplacementCharacter;
     } else {
-      if (text[at] == '"') field += '"';
-      field += text.substr(at, length);
+      if (character.code == '"') field += '"';
+      field += text.substr(at, character.length);
     }
-    at += length;
+    at += character.length;
   }
   return text.find_first_of(",\"\r\n") == std::string_view::npos ? field : '"' + field + '"';
 }

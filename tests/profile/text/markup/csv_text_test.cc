@@ -22,6 +22,7 @@ TEST(CsvText, WhatReadersRefuseIsReplaced) {
   EXPECT_EQ(csv_field(std::string("a\0b", 3)),
             "a\xEF\xBF\xBD"
             "b");
+  EXPECT_EQ(csv_field("\xc0\xaf"), "\xEF\xBF\xBD\xEF\xBF\xBD") << "an overlong one";
   EXPECT_EQ(csv_field("a\xff,"), "\"a\xEF\xBF\xBD,\"");
 }
 

@@ -7,6 +7,7 @@
 #include <cstdint>
 
 #include "memprof/console/failure.h"
+#include "profile/names/characters/character_width.h"
 
 namespace memprof::cli {
 namespace {
@@ -19,32 +20,15 @@ bool is_digit(char c) {
   return c >= '0' && c <= '9';
 }
 
-bool is_control(char c) {
-  const auto byte = static_cast<unsigned char>(c);
-  return byte < 0x20 || byte == 0x7f;
-}
-
-// Length of the UTF-8 character that begins here; 0: none does.
-size_t character_at(const std::string& text, size_t at) {
-  const auto first = static_cast<unsigned char>(text[at]);
-  const size_t length = first < 0x80   ? 1
-                        : first < 0xc2 ? 0
-                        : first < 0xe0 ? 2
-                        : first < 0xf0 ? 3
-                        : first < 0xf5 ? 4
-                                       : 0;
-  if (length == 0 || at + length > text.size()) return 0;
-  for (size_t i = 1; i < length; ++i) {
-    if ((static_cast<unsigned char>(text[at + i]) & 0xc0) != 0x80) return 0;
-  }
-  return length;
+bool is_control(const profile::Character& character) {
+  return character.code < 0x20 || character.code == 0x7f;
 }
 
 bool is_text(const std::string& text) {
   for (size_t at = 0; at < text.size();) {
-    const size_t length = character_at(text, at);
-    if (length == 0 || is_control(text[at])) return false;
-    at += length;
+    const profile::Character character = profile::character_at(text, at);
+    if (character.is_broken || is_control(character)) return false;
+    at += character.length;
   }
   return true;
 }
@@ -93,15 +77,14 @@ void add_label(const std::string& option, const std::string& text, Labels* label
 std::string bounded_label_value(const std::string& text) {
   std::string value;
   for (size_t at = 0; at < text.size();) {
-    const size_t length = character_at(text, at);
-    const size_t taken = std::max<size_t>(length, 1);
-    if (value.size() + taken > kMaxLabelValueBytes) break;
-    if (length == 0 || is_control(text[at])) {
+    const profile::Character character = profile::character_at(text, at);
+    if (value.size() + character.length > kMaxLabelValueBytes) break;
+    if (character.is_broken || is_control(character)) {
       value += '_';
     } else {
-      value.append(text, at, length);
+      value.append(text, at, character.length);
     }
-    at += taken;
+    at += character.length;
   }
   return value;
 }
