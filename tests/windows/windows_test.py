@@ -6,7 +6,7 @@ usage: windows_test.py [TEST...]    ./dev windows builds what it needs, and runs
 
 MEMPROF_WINDOWS_BIN    the folder with memprof.exe and memprof.dll (build/windows/bin)
 MEMPROF_E2E_COMMAND    memprof of Linux, which reads the profiles (build/release/bin/memprof)
-MEMPROF_WINDOWS_ROUNDS how often hooks are put in and taken out again (100)
+MEMPROF_WINDOWS_ROUNDS how often hooks are put in and taken out again, and profiling is stopped and started (100)
 Status 77: wine or the compiler is not here.
 """
 import json
@@ -39,13 +39,18 @@ def tearDownModule():
     shutil.rmtree(FOLDER)
 
 
+def mapped(values):
+    """Mappings and bytes of a row, or of all."""
+    return [values.get(key, {"value": 0})["value"] for key in ("mapped_objects", "mapped_space")]
+
+
 class Case(unittest.TestCase):
     maxDiff = None
 
-    def record(self, command, rate="0", debug="-all", status=None, extra=None):
+    def record(self, command, rate="0", debug="-all", status=None, extra=None, options=()):
         """A run by memprof.exe: (status, standard output, standard error, path of the profile)."""
         profile = FOLDER / f"{self.id().rsplit('.', 1)[1]}-{len(list(FOLDER.iterdir()))}.pb.gz"
-        done = WINE.run([FOLDER / "memprof.exe", "run", "-r", rate, "-o", profile.name, "--", *command], debug=debug, cwd=FOLDER,
+        done = WINE.run([FOLDER / "memprof.exe", "run", "-r", rate, "-o", profile.name, *options, "--", *command], debug=debug, cwd=FOLDER,
                         status=status, extra=extra)
         self.assertTrue(profile.exists(), done)
         return (*done, profile)
@@ -134,6 +139,17 @@ class Windows(Case):
         self.assertEqual(out, f"hooked {ROUNDS}, undone {ROUNDS} of {ROUNDS}; all blocks are right\n")
         self.assertNotIn("memprof", err)
 
+    def test_profiling_starts_and_stops_under_threads(self):
+        """With hooks in: what threads map and unmap meanwhile is followed, and nothing of it is left."""
+        _, out, _, profile = self.record([wine.build_program("hooking", FOLDER), ROUNDS, "profile"], rate="64k", status=0, options=["--mmap"])
+        self.assertEqual(out, f"hooked {ROUNDS}, undone {ROUNDS} of {ROUNDS}; all blocks are right\n")
+        self.assertEqual(mapped(self.report(profile)["totals"]), [0, 0])
+
+    def test_hooks_under_threads_that_are_profiled(self):
+        _, out, err, _ = self.record([wine.build_program("hooking", FOLDER), ROUNDS], rate="64k", status=0, options=["--mmap"])
+        self.assertEqual(out, f"hooked {ROUNDS}, undone {ROUNDS} of {ROUNDS}; all blocks are right\n")
+        self.assertEqual(err.count("memprof"), 2, err)  # where the profile is
+
     def test_walks_are_those_of_windows(self):
         """Of stacks of many kinds, frame by frame as RtlVirtualUnwind has them."""
         _, out, _ = WINE.run([BIN / "memprof_windows_tests.exe", "--gtest_brief=1"], status=0)
@@ -165,6 +181,45 @@ class Windows(Case):
         """It loads nothing but what every process has."""
         said = subprocess.run(["x86_64-w64-mingw32-objdump", "-p", BIN / "memprof.dll"], capture_output=True, text=True, check=True).stdout
         self.assertEqual(set(re.findall(r"DLL Name: (\S+)", said)), {"KERNEL32.dll", "ntdll.dll"})
+
+
+class Mappings(Case):
+    """What a program maps itself, against what it says itself."""
+
+    def record_program(self, rate):
+        program = wine.build_program("mappings", FOLDER)
+        got, out, err, profile = self.record([program], rate=rate, status=42, options=["--mmap"])
+        alone = WINE.run([program], cwd=FOLDER)
+        ours = [line for line in err.splitlines() if line.startswith("memprof: ")]
+        self.assertEqual(len(ours), 1, err)
+        self.assertEqual((got, out, err.replace(ours[0] + "\n", "")), alone)
+        truths = {name: [int(mappings), int(size)] for name, mappings, size in (line.split() for line in out.splitlines())}
+        self.assertGreater(len(truths), 15)
+        return truths, self.report(profile)
+
+    def check(self, truths, report):
+        rows = {row["name"]: row["cumulative"] for row in report["rows"]}
+        self.assertEqual({name: mapped(rows.get(name, {})) for name in truths}, truths)
+        # And nothing else is: no heap's memory, no stack, no module, nothing of memprof's, and nothing twice.
+        self.assertEqual(mapped(report["totals"]), [sum(numbers) for numbers in zip(*truths.values())])
+        self.assertEqual(report["dropped_mappings"], 0)
+
+    def test_each_way_to_map(self):
+        truths, report = self.record_program("0")
+        self.check(truths, report)
+        rows = {row["name"]: row["cumulative"] for row in report["rows"]}
+        self.assertEqual(rows["by_heap"]["alloc_space"]["value"], 20 * (3 << 20) + 2000 * 5000 + 4 * (1 << 19))
+        self.assertLessEqual({"main", "RtlUserThreadStart"}, set(rows))
+
+    def test_they_are_exact_at_any_rate(self):
+        self.check(*self.record_program("512k"))
+
+    def test_without_the_option(self):
+        program = wine.build_program("mappings", FOLDER)
+        report = self.report(self.record([program], status=42)[3])
+        self.assertNotIn("mapped_space", report["totals"])
+        report = self.report(self.record([program], status=42, extra={"MEMPROF_MMAP": "1"})[3])
+        self.assertGreater(report["totals"]["mapped_space"]["value"], 1 << 20)
 
 
 class Names(Case):
