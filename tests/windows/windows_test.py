@@ -141,12 +141,12 @@ class Windows(Case):
 
     def test_profiling_starts_and_stops_under_threads(self):
         """With hooks in: what threads map and unmap meanwhile is followed, and nothing of it is left."""
-        _, out, _, profile = self.record([wine.build_program("hooking", FOLDER), ROUNDS, "profile"], rate="64k", status=0, options=["--mmap"])
+        _, out, _, profile = self.record([wine.build_program("hooking", FOLDER), ROUNDS, "profile"], rate="64k", status=0)
         self.assertEqual(out, f"hooked {ROUNDS}, undone {ROUNDS} of {ROUNDS}; all blocks are right\n")
         self.assertEqual(mapped(self.report(profile)["totals"]), [0, 0])
 
     def test_hooks_under_threads_that_are_profiled(self):
-        _, out, err, _ = self.record([wine.build_program("hooking", FOLDER), ROUNDS], rate="64k", status=0, options=["--mmap"])
+        _, out, err, _ = self.record([wine.build_program("hooking", FOLDER), ROUNDS], rate="64k", status=0)
         self.assertEqual(out, f"hooked {ROUNDS}, undone {ROUNDS} of {ROUNDS}; all blocks are right\n")
         self.assertEqual(err.count("memprof"), 2, err)  # where the profile is
 
@@ -188,7 +188,7 @@ class Mappings(Case):
 
     def record_program(self, rate):
         program = wine.build_program("mappings", FOLDER)
-        got, out, err, profile = self.record([program], rate=rate, status=42, options=["--mmap"])
+        got, out, err, profile = self.record([program], rate=rate, status=42)
         alone = WINE.run([program], cwd=FOLDER)
         ours = [line for line in err.splitlines() if line.startswith("memprof: ")]
         self.assertEqual(len(ours), 1, err)
@@ -214,11 +214,29 @@ class Mappings(Case):
     def test_they_are_exact_at_any_rate(self):
         self.check(*self.record_program("512k"))
 
-    def test_without_the_option(self):
+    def test_functions_that_cannot_be_hooked(self):
+        """One that every Windows has: no mappings, and no claim that there are none.  Another one: it is left out."""
+        program = wine.build_program("refusing", FOLDER)
+        for function, said, wanted in (("UnmapViewOfFile", "mappings are not recorded: UnmapViewOfFile ", None),
+                                       ("MapViewOfFile3", "mappings: calls of MapViewOfFile3 are not seen: it ", [1, 65536])):
+            profile = FOLDER / f"{function}.pb.gz"
+            extra = {"MEMPROF_PROFILE": profile.name, "MEMPROF_MMAP": "1", "MEMPROF_RATE": "0", "MEMPROF_ARENA_DIR": ""}
+            _, out, err = WINE.run([program, function], cwd=FOLDER, status=0, extra=extra)
+            self.assertEqual(out, "all is right\n")
+            self.assertEqual(err.count("memprof: "), 1, err)
+            self.assertIn(f"memprof: {said}", err)
+            report = self.report(profile)
+            self.assertEqual("mapped_space" in report["totals"], wanted is not None)
+            rows = {row["name"]: row["cumulative"] for row in report["rows"]}
+            self.assertEqual(mapped(rows["by_virtual_alloc"]) if wanted else None, wanted)
+            self.assertEqual(rows["by_heap"]["alloc_space"]["value"], 100 * 1000)
+
+    def test_they_can_be_switched_off(self):
         program = wine.build_program("mappings", FOLDER)
-        report = self.report(self.record([program], status=42)[3])
+        off = {"MEMPROF_MMAP": "0"}
+        report = self.report(self.record([program], status=42, extra=off)[3])
         self.assertNotIn("mapped_space", report["totals"])
-        report = self.report(self.record([program], status=42, extra={"MEMPROF_MMAP": "1"})[3])
+        report = self.report(self.record([program], status=42, extra=off, options=["--mmap"])[3])
         self.assertGreater(report["totals"]["mapped_space"]["value"], 1 << 20)
 
 
@@ -353,7 +371,7 @@ class RealPrograms(Case):
         self.assertEqual(len(ours), 1, err)
         _, _, err, profile = self.record(command, debug="-all,+heap,+pid", status=status)
         report = self.report(profile)
-        totals = {key: value["value"] for key, value in report["totals"].items() if not key.startswith("peak_")}
+        totals = {key: value["value"] for key, value in report["totals"].items() if not key.startswith(("peak_", "mapped_"))}
         self.assertEqual(totals, self.traced(err, report["pid"]))
         self.assertGreater(totals["alloc_objects"], min_blocks)
         return report
@@ -373,6 +391,28 @@ class RealPrograms(Case):
                                            "sys.exit(3)\n")
         report = self.check_real([self.python, FOLDER / "program.py"], 3, 4000)
         self.assertIn("Py_Main", {row["name"] for row in report["rows"]})
+
+    def test_mappings_of_python(self):
+        """Arenas of its small objects, as it counts them, and what a program maps."""
+        (FOLDER / "maps.py").write_text("import mmap, os, sys\n"
+                                        "kept = [str(i) * 3 for i in range(100000)]\n"
+                                        "maps = [mmap.mmap(-1, 1 << 20) for _ in range(5)]\n"
+                                        "maps[0].close()\n"
+                                        "maps[1].close()\n"
+                                        "file = open('maps.bin', 'w+b')\n"
+                                        "file.write(b'x' * 300000)\n"
+                                        "file.flush()\n"
+                                        "maps[0] = mmap.mmap(file.fileno(), 0)\n"
+                                        "sys._debugmallocstats()\n"
+                                        "sys.stderr.flush()\n"
+                                        "os._exit(0)\n")
+        _, _, err, profile = self.record([self.python, FOLDER / "maps.py"], status=0)
+        arenas = int(re.search(r"arenas allocated current += +(\d+)", err)[1])
+        self.assertGreater(arenas, 10)
+        self.assertIn(f"{arenas} arenas * 1048576 bytes", err)
+        rows = [mapped(row["self"]) for row in self.report(profile)["rows"]]
+        self.assertIn([arenas, arenas << 20], rows)
+        self.assertIn([4, (3 << 20) + 74 * 4096], rows)
 
 
 def main():

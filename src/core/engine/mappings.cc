@@ -178,6 +178,13 @@ void request() {
   }
 }
 
+void withdraw() {
+  configure(Recording::kNever);
+  if (profiler::is_following()) {
+    state().is_on.store(kRecordedNot, std::memory_order_release);
+  }
+}
+
 void attach(const Arena& arena) {
   g_log.reset_in_child();
   g_has_ended.store(false, std::memory_order_relaxed);

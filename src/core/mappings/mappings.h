@@ -46,6 +46,8 @@ enum class Recording : uint32_t { kNever, kOnRequest, kAlways };
 void configure(Recording recording);
 // By a language's runtime, when it was found in this process.
 void request();
+// Calls cannot be seen after all: the process has no mappings, rather than none that are left.
+void withdraw();
 // The tables were made, by the thread that made them.
 void attach(const Arena& arena);
 

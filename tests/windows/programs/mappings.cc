@@ -156,7 +156,9 @@ void pages() {
     region = by_virtual_alloc(kPiece + 1);
     memset(region, 1, kPiece + 1);
   }
+  SetLastError(78);
   for (int i = 0; i < kRegions / 2; ++i) check(VirtualFree(regions[i], 0, MEM_RELEASE), "release");
+  check(GetLastError() == 78, "the last error of a release");
   say("by_virtual_alloc", kRegions / 2, kRegions / 2 * (kPiece + kPage));
   SetLastError(77);
   check(by_numa(3 * kPage) != nullptr && GetLastError() == 77, "VirtualAllocExNuma");
@@ -223,9 +225,11 @@ void views(const char* path, const char* program) {
   const HANDLE section =
       CreateFileMappingW(INVALID_HANDLE_VALUE, nullptr, PAGE_READWRITE, 0, 1 << 20, nullptr);
   void* all[4];
+  SetLastError(79);
   for (void*& view : all) check((view = by_view(section, FILE_MAP_WRITE, 1 << 19)) != nullptr, "view");
   by_view(section, FILE_MAP_READ, 0);
   for (void* view : all) check(UnmapViewOfFile(view), "unmap");
+  check(GetLastError() == 79, "the last error of views");
   check(!UnmapViewOfFile(all[0]), "unmap twice");
   say("by_view", 1, 1 << 20);
   void* three = by_view_3(section, 1 << 18);

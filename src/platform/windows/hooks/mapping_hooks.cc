@@ -257,6 +257,13 @@ void complain(const char* subject, const char* reason) {
   message(parts);
 }
 
+// The others are hooked.
+void complain_of_one(const Patch& patch) {
+  const char* const parts[] = {"mappings: calls of ", patch.name, " are not seen: it ", patch.refusal,
+                               nullptr};
+  message(parts);
+}
+
 // A call comes to its hook, which tells that it is this library's.
 bool are_seen() {
   const uint32_t before = own_calls();
@@ -281,7 +288,7 @@ bool hook_mappings() {
   g_are_hooked.store(true, std::memory_order_relaxed);
   for (const Patch& patch : g_patches) {
     if (patch.refusal != nullptr) {
-      complain(patch.name, patch.refusal);
+      complain_of_one(patch);
     }
   }
   if (!are_seen()) {
@@ -293,8 +300,8 @@ bool hook_mappings() {
 }
 
 void hook_mappings_if_asked() {
-  if (mappings::is_on()) {
-    hook_mappings();
+  if (mappings::is_on() && !hook_mappings()) {
+    mappings::withdraw();
   }
 }
 
