@@ -16,76 +16,15 @@ import re
 import shutil
 import subprocess
 import sys
-import tempfile
 import unittest
 
+import case
 import wine
+from case import BIN, COMMAND, FOLDER, LONG_SECONDS, ROUNDS, WINE, Case, mapped
+from mappings import Mappings  # noqa: F401, pylint: disable=unused-import
 
-BIN = pathlib.Path(os.environ.get("MEMPROF_WINDOWS_BIN", wine.FOLDER / "bin"))
-COMMAND = os.environ.get("MEMPROF_E2E_COMMAND", wine.ROOT / "build/release/bin/memprof")
-ROUNDS = os.environ.get("MEMPROF_WINDOWS_ROUNDS", "100")
-
-
-def setUpModule():
-    global FOLDER, WINE
-    FOLDER = pathlib.Path(tempfile.mkdtemp(prefix="memprof-windows-"))
-    WINE = wine.Wine()
-    for name in ("memprof.exe", "memprof.dll"):
-        shutil.copy(BIN / name, FOLDER)
-
-
-def tearDownModule():
-    WINE.close()
-    shutil.rmtree(FOLDER)
-
-
-def mapped(values):
-    """Mappings and bytes of a row, or of all."""
-    return [values.get(key, {"value": 0})["value"] for key in ("mapped_objects", "mapped_space")]
-
-
-class Case(unittest.TestCase):
-    maxDiff = None
-
-    def record(self, command, rate="0", debug="-all", status=None, extra=None, options=()):
-        """A run by memprof.exe: (status, standard output, standard error, path of the profile)."""
-        profile = FOLDER / f"{self.id().rsplit('.', 1)[1]}-{len(list(FOLDER.iterdir()))}.pb.gz"
-        done = WINE.run([FOLDER / "memprof.exe", "run", "-r", rate, "-o", profile.name, *options, "--", *command], debug=debug, cwd=FOLDER,
-                        status=status, extra=extra)
-        self.assertTrue(profile.exists(), done)
-        return (*done, profile)
-
-    def report(self, profile):
-        environment = {**os.environ, "WINEPREFIX": str(WINE.prefix)}
-        done = subprocess.run([COMMAND, "report", "--json", "-n", "100000", "--all-frames", profile], env=environment, stdout=subprocess.PIPE,
-                              stderr=subprocess.PIPE, text=True, check=True)
-        return json.loads(done.stdout)
-
-    def check_truth(self, out, report):
-        """Lines `NAME live-blocks live-bytes allocated-blocks allocated-bytes` against the functions of the profile."""
-        rows = {row["name"]: row["cumulative"] for row in report["rows"]}
-        truths = [line.split() for line in out.splitlines() if re.fullmatch(r"\w+( \d+){4}", line)]
-        self.assertGreater(len(truths), 2)
-        zero = {"value": 0}
-        for name, *numbers in truths:
-            row = rows.get(name, {})
-            found = [row.get(key, zero)["value"] for key in ("inuse_objects", "inuse_space", "alloc_objects", "alloc_space")]
-            self.assertEqual(found, [int(number) for number in numbers], name)
-
-    def check_program(self, program, arguments=(), status=0, without=True):
-        """Exact counts, and what the program does is what it does alone."""
-        got, out, err, profile = self.record([program, *arguments])
-        self.assertEqual(got, status, err)
-        report = self.report(profile)
-        self.check_truth(out, report)
-        self.assertEqual(report["dropped_samples"], 0)
-        self.assertEqual(report["muted_bytes"], 0)
-        if without:
-            alone = WINE.run([program, *arguments], cwd=FOLDER)
-            ours = [line for line in err.splitlines() if line.startswith("memprof: ")]
-            self.assertEqual(len(ours), 1, err)
-            self.assertEqual((got, out, err.replace(ours[0] + "\n", "")), alone)
-        return report
+setUpModule = case.set_up
+tearDownModule = case.tear_down
 
 
 class Windows(Case):
@@ -135,18 +74,18 @@ class Windows(Case):
 
     def test_hooks_under_threads(self):
         program = wine.build_program("hooking", FOLDER)
-        _, out, err = WINE.run([program, ROUNDS], cwd=FOLDER, status=0)
+        _, out, err = WINE.run([program, ROUNDS], cwd=FOLDER, status=0, seconds=LONG_SECONDS)
         self.assertEqual(out, f"hooked {ROUNDS}, undone {ROUNDS} of {ROUNDS}; all blocks are right\n")
         self.assertNotIn("memprof", err)
 
     def test_profiling_starts_and_stops_under_threads(self):
         """With hooks in: what threads map and unmap meanwhile is followed, and nothing of it is left."""
-        _, out, _, profile = self.record([wine.build_program("hooking", FOLDER), ROUNDS, "profile"], rate="64k", status=0)
+        _, out, _, profile = self.record([wine.build_program("hooking", FOLDER), ROUNDS, "profile"], rate="64k", status=0, seconds=LONG_SECONDS)
         self.assertEqual(out, f"hooked {ROUNDS}, undone {ROUNDS} of {ROUNDS}; all blocks are right\n")
         self.assertEqual(mapped(self.report(profile)["totals"]), [0, 0])
 
     def test_hooks_under_threads_that_are_profiled(self):
-        _, out, err, _ = self.record([wine.build_program("hooking", FOLDER), ROUNDS], rate="64k", status=0)
+        _, out, err, _ = self.record([wine.build_program("hooking", FOLDER), ROUNDS], rate="64k", status=0, seconds=LONG_SECONDS)
         self.assertEqual(out, f"hooked {ROUNDS}, undone {ROUNDS} of {ROUNDS}; all blocks are right\n")
         self.assertEqual(err.count("memprof"), 2, err)  # where the profile is
 
@@ -181,63 +120,6 @@ class Windows(Case):
         """It loads nothing but what every process has."""
         said = subprocess.run(["x86_64-w64-mingw32-objdump", "-p", BIN / "memprof.dll"], capture_output=True, text=True, check=True).stdout
         self.assertEqual(set(re.findall(r"DLL Name: (\S+)", said)), {"KERNEL32.dll", "ntdll.dll"})
-
-
-class Mappings(Case):
-    """What a program maps itself, against what it says itself."""
-
-    def record_program(self, rate):
-        program = wine.build_program("mappings", FOLDER)
-        got, out, err, profile = self.record([program], rate=rate, status=42)
-        alone = WINE.run([program], cwd=FOLDER)
-        ours = [line for line in err.splitlines() if line.startswith("memprof: ")]
-        self.assertEqual(len(ours), 1, err)
-        self.assertEqual((got, out, err.replace(ours[0] + "\n", "")), alone)
-        truths = {name: [int(mappings), int(size)] for name, mappings, size in (line.split() for line in out.splitlines())}
-        self.assertGreater(len(truths), 15)
-        return truths, self.report(profile)
-
-    def check(self, truths, report):
-        rows = {row["name"]: row["cumulative"] for row in report["rows"]}
-        self.assertEqual({name: mapped(rows.get(name, {})) for name in truths}, truths)
-        # And nothing else is: no heap's memory, no stack, no module, nothing of memprof's, and nothing twice.
-        self.assertEqual(mapped(report["totals"]), [sum(numbers) for numbers in zip(*truths.values())])
-        self.assertEqual(report["dropped_mappings"], 0)
-
-    def test_each_way_to_map(self):
-        truths, report = self.record_program("0")
-        self.check(truths, report)
-        rows = {row["name"]: row["cumulative"] for row in report["rows"]}
-        self.assertEqual(rows["by_heap"]["alloc_space"]["value"], 20 * (3 << 20) + 2000 * 5000 + 4 * (1 << 19))
-        self.assertLessEqual({"main", "RtlUserThreadStart"}, set(rows))
-
-    def test_they_are_exact_at_any_rate(self):
-        self.check(*self.record_program("512k"))
-
-    def test_functions_that_cannot_be_hooked(self):
-        """One that every Windows has: no mappings, and no claim that there are none.  Another one: it is left out."""
-        program = wine.build_program("refusing", FOLDER)
-        for function, said, wanted in (("UnmapViewOfFile", "mappings are not recorded: UnmapViewOfFile ", None),
-                                       ("MapViewOfFile3", "mappings: calls of MapViewOfFile3 are not seen: it ", [1, 65536])):
-            profile = FOLDER / f"{function}.pb.gz"
-            extra = {"MEMPROF_PROFILE": profile.name, "MEMPROF_MMAP": "1", "MEMPROF_RATE": "0", "MEMPROF_ARENA_DIR": ""}
-            _, out, err = WINE.run([program, function], cwd=FOLDER, status=0, extra=extra)
-            self.assertEqual(out, "all is right\n")
-            self.assertEqual(err.count("memprof: "), 1, err)
-            self.assertIn(f"memprof: {said}", err)
-            report = self.report(profile)
-            self.assertEqual("mapped_space" in report["totals"], wanted is not None)
-            rows = {row["name"]: row["cumulative"] for row in report["rows"]}
-            self.assertEqual(mapped(rows["by_virtual_alloc"]) if wanted else None, wanted)
-            self.assertEqual(rows["by_heap"]["alloc_space"]["value"], 100 * 1000)
-
-    def test_they_can_be_switched_off(self):
-        program = wine.build_program("mappings", FOLDER)
-        off = {"MEMPROF_MMAP": "0"}
-        report = self.report(self.record([program], status=42, extra=off)[3])
-        self.assertNotIn("mapped_space", report["totals"])
-        report = self.report(self.record([program], status=42, extra=off, options=["--mmap"])[3])
-        self.assertGreater(report["totals"]["mapped_space"]["value"], 1 << 20)
 
 
 class Names(Case):

@@ -14,11 +14,30 @@ namespace {
 using Call = int (*)();
 constexpr int kThreads = 8;
 constexpr size_t kCodeBytes = 32;
+constexpr size_t kMappedBytes = 256 << 10;
+constexpr long kCallsPerMapping = 50;
 std::atomic<bool> g_ends{false};
 std::atomic<long> g_calls{0};
 std::atomic<long> g_loads{0};
 std::atomic<long> g_mapped{0};
 std::atomic<bool> g_is_wrong{false};
+
+// Reserved and committed in two steps or at once, or a view of a section; a part of it is taken away first, or not.
+void map(HANDLE section, size_t state) {
+  const DWORD type = state >> 40 & 1 ? MEM_RESERVE | MEM_COMMIT : MEM_RESERVE;
+  const bool is_view = (state >> 41 & 3) == 0;
+  auto* bytes =
+      static_cast<unsigned char*>(is_view ? MapViewOfFile(section, FILE_MAP_WRITE, 0, 0, 0)
+                                          : VirtualAlloc(nullptr, kMappedBytes, type, PAGE_READWRITE));
+  if (bytes == nullptr ||
+      (!is_view && VirtualAlloc(bytes + 4096, 8192, MEM_COMMIT, PAGE_READWRITE) == nullptr)) {
+    g_is_wrong = true;
+    return;
+  }
+  bytes[8192] = 1;
+  if (!is_view && (state >> 43 & 1) != 0 && !VirtualFree(bytes + 4096, 4096, MEM_DECOMMIT)) g_is_wrong = true;
+  if (!(is_view ? UnmapViewOfFile(bytes) : VirtualFree(bytes, 0, MEM_RELEASE))) g_is_wrong = true;
+}
 
 DWORD WINAPI allocate(void* seed) {
   constexpr size_t kKept = 64;
@@ -26,6 +45,9 @@ DWORD WINAPI allocate(void* seed) {
   size_t sizes[kKept] = {};
   auto state = reinterpret_cast<size_t>(seed) * 2654435761u + 1;
   long calls = 0;
+  long mappings = 0;
+  const HANDLE section =
+      CreateFileMappingW(INVALID_HANDLE_VALUE, nullptr, PAGE_READWRITE, 0, kMappedBytes, nullptr);
   const HANDLE heap = GetProcessHeap();
   while (!g_ends.load(std::memory_order_relaxed)) {
     state = state * 6364136223846793005u + 1442695040888963407u;
@@ -40,39 +62,15 @@ DWORD WINAPI allocate(void* seed) {
     }
     memset(kept[at], static_cast<int>(at), size);
     sizes[at] = size;
-    ++calls;
+    if (++calls % kCallsPerMapping == 0) {
+      map(section, state);
+      ++mappings;
+    }
   }
   for (unsigned char* block : kept) HeapFree(heap, 0, block);
-  g_calls += calls;
-  return 0;
-}
-
-// Reserved and committed in two steps or at once, or a view of a section; a part of it is taken away first, or not.
-DWORD WINAPI map(void* seed) {
-  constexpr size_t kBytes = 256 << 10;
-  auto state = reinterpret_cast<size_t>(seed) * 2654435761u + 7;
-  long calls = 0;
-  const HANDLE section =
-      CreateFileMappingW(INVALID_HANDLE_VALUE, nullptr, PAGE_READWRITE, 0, kBytes, nullptr);
-  while (!g_ends.load(std::memory_order_relaxed)) {
-    state = state * 6364136223846793005u + 1442695040888963407u;
-    const DWORD type = state >> 40 & 1 ? MEM_RESERVE | MEM_COMMIT : MEM_RESERVE;
-    const bool is_view = (state >> 41 & 3) == 0;
-    auto* bytes = static_cast<unsigned char*>(is_view ? MapViewOfFile(section, FILE_MAP_WRITE, 0, 0, 0)
-                                                      : VirtualAlloc(nullptr, kBytes, type, PAGE_READWRITE));
-    if (bytes == nullptr ||
-        (!is_view && VirtualAlloc(bytes + 4096, 8192, MEM_COMMIT, PAGE_READWRITE) == nullptr)) {
-      g_is_wrong = true;
-      return 1;
-    }
-    bytes[8192] = 1;
-    if (!is_view && (state >> 43 & 1) != 0 && !VirtualFree(bytes + 4096, 4096, MEM_DECOMMIT))
-      g_is_wrong = true;
-    if (!(is_view ? UnmapViewOfFile(bytes) : VirtualFree(bytes, 0, MEM_RELEASE))) g_is_wrong = true;
-    ++calls;
-  }
   CloseHandle(section);
-  g_mapped += calls;
+  g_calls += calls;
+  g_mapped += mappings;
   return 0;
 }
 
@@ -112,16 +110,12 @@ int main(int count, char** values) {
   unsigned char before[3][kCodeBytes];
   for (int i = 0; i < 3; ++i) memcpy(before[i], codes[i], kCodeBytes);
   const auto is_as_before = [&](int i) { return memcmp(before[i], codes[i], kCodeBytes) == 0; };
-  HANDLE threads[2 * kThreads + 1];
+  HANDLE threads[kThreads + 1];
   for (int i = 0; i < kThreads; ++i) {
     threads[i] =
         CreateThread(nullptr, 0, allocate, reinterpret_cast<void*>(static_cast<size_t>(i)), 0, nullptr);
   }
-  for (int i = 0; i < kThreads; ++i) {
-    threads[kThreads + i] =
-        CreateThread(nullptr, 0, map, reinterpret_cast<void*>(static_cast<size_t>(i)), 0, nullptr);
-  }
-  threads[2 * kThreads] = CreateThread(nullptr, 0, load, nullptr, 0, nullptr);
+  threads[kThreads] = CreateThread(nullptr, 0, load, nullptr, 0, nullptr);
   int hooked = 0;
   int undone = 0;
   for (int i = 0; i < rounds; ++i) {
@@ -136,7 +130,7 @@ int main(int count, char** values) {
     undone += unhook() != 0 && is_as_before(0) && is_as_before(1) && is_as_before(2);
   }
   g_ends = true;
-  WaitForMultipleObjects(2 * kThreads + 1, threads, TRUE, INFINITE);
+  WaitForMultipleObjects(kThreads + 1, threads, TRUE, INFINITE);
   std::printf("hooked %d, undone %d of %d; %s\n", hooked, undone, rounds,
               g_is_wrong ? "blocks are wrong" : "all blocks are right");
   std::fprintf(stderr, "%ld calls, %ld mappings, %ld loads\n", g_calls.load(), g_mapped.load(),
