@@ -28,6 +28,9 @@ class Mappings(Case):
         # And nothing else is: no heap's memory, no stack, no module, nothing of memprof's, and nothing twice.
         self.assertEqual(mapped(report["totals"]), [sum(numbers) for numbers in zip(*truths.values())])
         self.assertEqual(report["dropped_mappings"], 0)
+        # What was touched is in memory, what was only committed is not.
+        in_memory = {name: rows[name]["mapped_resident_space"]["value"] for name in ("by_virtual_alloc", "committed", "by_alloc_2")}
+        self.assertEqual(in_memory, {"by_virtual_alloc": truths["by_virtual_alloc"][1], "committed": 0, "by_alloc_2": 0})
 
     def test_each_way_to_map(self):
         truths, report = self.record_program("0")
