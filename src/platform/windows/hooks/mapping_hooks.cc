@@ -278,7 +278,10 @@ bool hook_mappings() {
   if (g_are_hooked.load(std::memory_order_relaxed)) {
     return true;
   }
-  find_callers_left_out();
+  if (!find_callers_left_out()) {
+    complain("kernelbase.dll", "is not among the modules that the loader lists");
+    return false;
+  }
   set_hooks();
   const char* culprit = "";
   if (const char* reason = install_patches(L"kernelbase.dll", g_patches, kFunctions, &culprit)) {

@@ -21,7 +21,7 @@ const void* pointer(uint64_t address) {
 }
 
 AddressRange range_of_module(const void* address) {
-  const KnownModule* const module = module_at(address_of(address));
+  const KnownModule* const module = wait_for_module_at(address_of(address));
   return module != nullptr
              ? AddressRange{module->image.start(), module->image.start() + module->image.size_bytes()}
              : AddressRange{};
@@ -40,9 +40,10 @@ bool is_on_own_stack(uint64_t address) {
 
 }  // namespace
 
-void find_callers_left_out() {
+bool find_callers_left_out() {
   g_library = range_of_module(reinterpret_cast<const void*>(find_callers_left_out));
   g_kernelbase = range_of_module(GetModuleHandleW(L"kernelbase.dll"));
+  return g_library.limit != 0 && g_kernelbase.limit != 0;
 }
 
 uint32_t own_calls() {

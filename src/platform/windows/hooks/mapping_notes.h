@@ -24,8 +24,8 @@ struct MappingCaller {
   const void* frame;
 };
 
-// Before any hook runs.
-void find_callers_left_out();
+// Before any hook runs.  false: the loader does not list these modules.
+bool find_callers_left_out();
 // Of this library; they are counted.
 uint32_t own_calls();
 

@@ -30,7 +30,7 @@ void put_relative_jump(uint64_t at, uint64_t target, uint8_t* bytes) {
 
 // Of the function's first part: compilers move what is rarely run behind other functions.
 const char* prepare(Patch* patch, Moved* moved) {
-  const KnownModule* module = module_at(patch->function);
+  const KnownModule* module = wait_for_module_at(patch->function);
   const auto offset = module != nullptr ? static_cast<uint32_t>(patch->function - module->image.start()) : 0;
   const FunctionRange* range =
       module != nullptr ? find_function(module->image.functions(), module->image.function_count(), offset)
@@ -112,7 +112,7 @@ const char* install_patches(const wchar_t* module_name, Patch* patches, uint32_t
       return "is not exported by its module";
     }
   }
-  const KnownModule* module = module_at(patches[0].function);
+  const KnownModule* module = wait_for_module_at(patches[0].function);
   if (module == nullptr) {
     return "is in no module that the loader lists";
   }
