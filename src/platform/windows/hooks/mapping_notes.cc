@@ -16,7 +16,7 @@ AddressRange g_kernelbase{};
 
 std::atomic<uint32_t> g_own_calls{0};  // relaxed
 
-const void* pointer(uint64_t address) {
+const void* pointer_to(uint64_t address) {
   return reinterpret_cast<const void*>(address);
 }
 
@@ -69,7 +69,7 @@ AddressRange region_of(const void* address) {
   AddressRange region{address_of(base), 0};
   do {
     region.limit = address_of(part.BaseAddress) + part.RegionSize;
-  } while (VirtualQuery(pointer(region.limit), &part, sizeof(part)) != 0 && part.State != MEM_FREE &&
+  } while (VirtualQuery(pointer_to(region.limit), &part, sizeof(part)) != 0 && part.State != MEM_FREE &&
            part.AllocationBase == base);
   return region;
 }
@@ -77,7 +77,7 @@ AddressRange region_of(const void* address) {
 void note_allocated(const void* got, const void* asked, size_t size_bytes, uint32_t type,
                     const MappingCaller& caller) {
   const MemoryChange change = change_of_allocation(address_of(got), address_of(asked), size_bytes, type);
-  const void* const start = pointer(change.start);
+  const void* const start = pointer_to(change.start);
   switch (change.kind) {
     case MemoryChange::Kind::kNone:
       break;

@@ -9,8 +9,7 @@
 namespace memprof::platform {
 namespace {
 
-constexpr uint64_t kPage = 4096;
-constexpr uint32_t kPages = 512;  // of a question
+constexpr uint32_t kAskedPages = 512;  // of a question
 
 }  // namespace
 
@@ -24,12 +23,12 @@ MemoryPart holder_of(const MemoryArea&, uint64_t, uint64_t limit, uint64_t* end)
 }
 
 uint64_t resident_bytes_in(uint64_t start, uint64_t limit) {
-  static PSAPI_WORKING_SET_EX_INFORMATION pages[kPages];  // of the one caller
+  static PSAPI_WORKING_SET_EX_INFORMATION pages[kAskedPages];  // of the one caller
   const DWORD error = GetLastError();
   uint64_t resident_bytes = 0;
   for (uint64_t at = start; at < limit;) {
-    const uint64_t count = std::min<uint64_t>(kPages, (limit - at + kPage - 1) / kPage);
-    for (uint64_t i = 0; i < count; ++i, at += kPage) {
+    const uint64_t count = std::min<uint64_t>(kAskedPages, (limit - at + kSmallestPage - 1) / kSmallestPage);
+    for (uint64_t i = 0; i < count; ++i, at += kSmallestPage) {
       pages[i] = {};
       pages[i].VirtualAddress = reinterpret_cast<void*>(at);
     }
@@ -37,7 +36,7 @@ uint64_t resident_bytes_in(uint64_t start, uint64_t limit) {
       continue;
     }
     for (uint64_t i = 0; i < count; ++i) {
-      resident_bytes += pages[i].VirtualAttributes.Valid * kPage;
+      resident_bytes += pages[i].VirtualAttributes.Valid * kSmallestPage;
     }
   }
   SetLastError(error);
@@ -49,7 +48,7 @@ bool counts_without_areas() {
 }
 
 uint64_t page_bytes() {
-  return kPage;
+  return kSmallestPage;
 }
 
 }  // namespace memprof::platform
