@@ -141,6 +141,12 @@ MAPS void* by_thread(size_t size) {
   NO_TAIL_CALL;
   return pages;
 }
+MAPS void* on_own_stack() {
+  char here = 0;
+  void* pages = VirtualAlloc(&here, 1, MEM_COMMIT, PAGE_READWRITE);
+  NO_TAIL_CALL;
+  return pages;
+}
 MAPS void* refused() {
   void* pages = VirtualAlloc(nullptr, SIZE_MAX / 4, MEM_RESERVE | MEM_COMMIT, PAGE_READWRITE);
   NO_TAIL_CALL;
@@ -175,6 +181,8 @@ void pages() {
   check(!VirtualFree(regions[99], 1, MEM_RELEASE) && GetLastError() == ERROR_INVALID_PARAMETER,
         "release of a part");
   check(!VirtualFree(reinterpret_cast<void*>(kPiece), 0, MEM_RELEASE), "release of nothing");
+  check(on_own_stack() != nullptr, "a page of the stack");
+  say("on_own_stack", 0, 0);
 }
 
 // Reserved, committed in pieces, again, taken away in part and as a whole.
