@@ -34,6 +34,8 @@ MemoryPart holder_of(const MemoryArea& area, uint64_t start, uint64_t limit, uin
 
 // Of [start, limit): bytes that are resident.
 uint64_t resident_bytes_in(uint64_t start, uint64_t limit);
+// Can it answer where areas cannot be listed?
+bool counts_without_areas();
 
 // Of this system; a power of two, never less than kSmallestPage.
 uint64_t page_bytes();

@@ -71,6 +71,8 @@ EXCEPTIONS = {
     "src/platform/windows/hooks/heap_hooks.cc": WINDOWS,
     "src/platform/windows/hooks/heap_owners.cc": WINDOWS,
     "src/platform/windows/hooks/imports.cc": "says that there are none",
+    "src/platform/windows/hooks/mapping_hooks.cc": WINDOWS,
+    "src/platform/windows/hooks/mapping_notes.cc": WINDOWS,
     "src/platform/windows/hooks/patches.cc": WINDOWS,
     "src/platform/windows/library/library.cc": WINDOWS,
     "src/platform/windows/library/runtime.cc": WINDOWS,

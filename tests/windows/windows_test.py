@@ -6,7 +6,7 @@ usage: windows_test.py [TEST...]    ./dev windows builds what it needs, and runs
 
 MEMPROF_WINDOWS_BIN    the folder with memprof.exe and memprof.dll (build/windows/bin)
 MEMPROF_E2E_COMMAND    memprof of Linux, which reads the profiles (build/release/bin/memprof)
-MEMPROF_WINDOWS_ROUNDS how often hooks are put in and taken out again (100)
+MEMPROF_WINDOWS_ROUNDS how often hooks are put in and taken out again, and profiling is stopped and started (100)
 Status 77: wine or the compiler is not here.
 """
 import json
@@ -16,71 +16,15 @@ import re
 import shutil
 import subprocess
 import sys
-import tempfile
 import unittest
 
+import case
 import wine
+from case import BIN, COMMAND, FOLDER, LONG_SECONDS, ROUNDS, WINE, Case, mapped
+from mappings import Mappings  # noqa: F401, pylint: disable=unused-import
 
-BIN = pathlib.Path(os.environ.get("MEMPROF_WINDOWS_BIN", wine.FOLDER / "bin"))
-COMMAND = os.environ.get("MEMPROF_E2E_COMMAND", wine.ROOT / "build/release/bin/memprof")
-ROUNDS = os.environ.get("MEMPROF_WINDOWS_ROUNDS", "100")
-
-
-def setUpModule():
-    global FOLDER, WINE
-    FOLDER = pathlib.Path(tempfile.mkdtemp(prefix="memprof-windows-"))
-    WINE = wine.Wine()
-    for name in ("memprof.exe", "memprof.dll"):
-        shutil.copy(BIN / name, FOLDER)
-
-
-def tearDownModule():
-    WINE.close()
-    shutil.rmtree(FOLDER)
-
-
-class Case(unittest.TestCase):
-    maxDiff = None
-
-    def record(self, command, rate="0", debug="-all", status=None, extra=None):
-        """A run by memprof.exe: (status, standard output, standard error, path of the profile)."""
-        profile = FOLDER / f"{self.id().rsplit('.', 1)[1]}-{len(list(FOLDER.iterdir()))}.pb.gz"
-        done = WINE.run([FOLDER / "memprof.exe", "run", "-r", rate, "-o", profile.name, "--", *command], debug=debug, cwd=FOLDER,
-                        status=status, extra=extra)
-        self.assertTrue(profile.exists(), done)
-        return (*done, profile)
-
-    def report(self, profile):
-        environment = {**os.environ, "WINEPREFIX": str(WINE.prefix)}
-        done = subprocess.run([COMMAND, "report", "--json", "-n", "100000", "--all-frames", profile], env=environment, stdout=subprocess.PIPE,
-                              stderr=subprocess.PIPE, text=True, check=True)
-        return json.loads(done.stdout)
-
-    def check_truth(self, out, report):
-        """Lines `NAME live-blocks live-bytes allocated-blocks allocated-bytes` against the functions of the profile."""
-        rows = {row["name"]: row["cumulative"] for row in report["rows"]}
-        truths = [line.split() for line in out.splitlines() if re.fullmatch(r"\w+( \d+){4}", line)]
-        self.assertGreater(len(truths), 2)
-        zero = {"value": 0}
-        for name, *numbers in truths:
-            row = rows.get(name, {})
-            found = [row.get(key, zero)["value"] for key in ("inuse_objects", "inuse_space", "alloc_objects", "alloc_space")]
-            self.assertEqual(found, [int(number) for number in numbers], name)
-
-    def check_program(self, program, arguments=(), status=0, without=True):
-        """Exact counts, and what the program does is what it does alone."""
-        got, out, err, profile = self.record([program, *arguments])
-        self.assertEqual(got, status, err)
-        report = self.report(profile)
-        self.check_truth(out, report)
-        self.assertEqual(report["dropped_samples"], 0)
-        self.assertEqual(report["muted_bytes"], 0)
-        if without:
-            alone = WINE.run([program, *arguments], cwd=FOLDER)
-            ours = [line for line in err.splitlines() if line.startswith("memprof: ")]
-            self.assertEqual(len(ours), 1, err)
-            self.assertEqual((got, out, err.replace(ours[0] + "\n", "")), alone)
-        return report
+setUpModule = case.set_up
+tearDownModule = case.tear_down
 
 
 class Windows(Case):
@@ -130,9 +74,20 @@ class Windows(Case):
 
     def test_hooks_under_threads(self):
         program = wine.build_program("hooking", FOLDER)
-        _, out, err = WINE.run([program, ROUNDS], cwd=FOLDER, status=0)
+        _, out, err = WINE.run([program, ROUNDS], cwd=FOLDER, status=0, seconds=LONG_SECONDS)
         self.assertEqual(out, f"hooked {ROUNDS}, undone {ROUNDS} of {ROUNDS}; all blocks are right\n")
         self.assertNotIn("memprof", err)
+
+    def test_profiling_starts_and_stops_under_threads(self):
+        """With hooks in: what threads map and unmap meanwhile is followed, and nothing of it is left."""
+        _, out, _, profile = self.record([wine.build_program("hooking", FOLDER), ROUNDS, "profile"], rate="64k", status=0, seconds=LONG_SECONDS)
+        self.assertEqual(out, f"hooked {ROUNDS}, undone {ROUNDS} of {ROUNDS}; all blocks are right\n")
+        self.assertEqual(mapped(self.report(profile)["totals"]), [0, 0])
+
+    def test_hooks_under_threads_that_are_profiled(self):
+        _, out, err, _ = self.record([wine.build_program("hooking", FOLDER), ROUNDS], rate="64k", status=0, seconds=LONG_SECONDS)
+        self.assertEqual(out, f"hooked {ROUNDS}, undone {ROUNDS} of {ROUNDS}; all blocks are right\n")
+        self.assertEqual(err.count("memprof"), 2, err)  # where the profile is
 
     def test_walks_are_those_of_windows(self):
         """Of stacks of many kinds, frame by frame as RtlVirtualUnwind has them."""
@@ -298,7 +253,7 @@ class RealPrograms(Case):
         self.assertEqual(len(ours), 1, err)
         _, _, err, profile = self.record(command, debug="-all,+heap,+pid", status=status)
         report = self.report(profile)
-        totals = {key: value["value"] for key, value in report["totals"].items() if not key.startswith("peak_")}
+        totals = {key: value["value"] for key, value in report["totals"].items() if not key.startswith(("peak_", "mapped_"))}
         self.assertEqual(totals, self.traced(err, report["pid"]))
         self.assertGreater(totals["alloc_objects"], min_blocks)
         return report
@@ -318,6 +273,28 @@ class RealPrograms(Case):
                                            "sys.exit(3)\n")
         report = self.check_real([self.python, FOLDER / "program.py"], 3, 4000)
         self.assertIn("Py_Main", {row["name"] for row in report["rows"]})
+
+    def test_mappings_of_python(self):
+        """Arenas of its small objects, as it counts them, and what a program maps."""
+        (FOLDER / "maps.py").write_text("import mmap, os, sys\n"
+                                        "kept = [str(i) * 3 for i in range(100000)]\n"
+                                        "maps = [mmap.mmap(-1, 1 << 20) for _ in range(5)]\n"
+                                        "maps[0].close()\n"
+                                        "maps[1].close()\n"
+                                        "file = open('maps.bin', 'w+b')\n"
+                                        "file.write(b'x' * 300000)\n"
+                                        "file.flush()\n"
+                                        "maps[0] = mmap.mmap(file.fileno(), 0)\n"
+                                        "sys._debugmallocstats()\n"
+                                        "sys.stderr.flush()\n"
+                                        "os._exit(0)\n")
+        _, _, err, profile = self.record([self.python, FOLDER / "maps.py"], status=0)
+        arenas = int(re.search(r"arenas allocated current += +(\d+)", err)[1])
+        self.assertGreater(arenas, 4)
+        self.assertIn(f"{arenas} arenas * 1048576 bytes", err)
+        rows = [mapped(row["self"]) for row in self.report(profile)["rows"]]
+        self.assertIn([arenas, arenas << 20], rows)
+        self.assertIn([4, (3 << 20) + 74 * 4096], rows)
 
 
 def main():

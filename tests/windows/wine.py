@@ -42,14 +42,17 @@ class Wine:
         self.prefix = FOLDER / "prefix"
         self.environment = {**{k: v for k, v in os.environ.items() if not k.startswith("MEMPROF_")},
                             "WINEPREFIX": str(self.prefix), "WINEARCH": "win64", "WINEDEBUG": "-all", "WINEDLLOVERRIDES": "mscoree,mshtml="}
+
+    def prepare(self):
+        """Makes the prefix, if it is not there."""
         self.prefix.parent.mkdir(parents=True, exist_ok=True)
         if not (self.prefix / "system.reg").exists():
             self.run(["cmd", "/c", "exit"])
 
-    def run(self, command, debug="-all", cwd=None, status=None, extra=None):
+    def run(self, command, debug="-all", cwd=None, status=None, extra=None, seconds=MAX_SECONDS):
         """(status, standard output, standard error), both pipes: some programs do not bear files there under wine."""
         done = subprocess.run([self.program, *map(str, command)], env={**self.environment, "WINEDEBUG": debug, **(extra or {})}, cwd=cwd,
-                              stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=MAX_SECONDS,
+                              stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=seconds,
                               check=False)
         out, err = (text.decode(errors="replace").replace("\r\n", "\n") for text in (done.stdout, done.stderr))
         if status is not None and done.returncode != status:

@@ -106,6 +106,16 @@ MappedRange describe(MappedBy by, const platform::Entry& entry) {
   return range;
 }
 
+void enter(MappingEvent::Kind kind, uint64_t start, uint64_t size_bytes, const void* caller,
+           const platform::Entry& entry) {
+  MappingEvent event;
+  event.kind = kind;
+  event.range = describe(caller_kind(caller, entry), entry);
+  event.range.start = start;
+  event.range.limit = start + size_bytes;
+  put(event);
+}
+
 void turn_on() {
   g_heap.store(profiler::register_heap(kHeapName, sizeof(kHeapName) - 1), std::memory_order_relaxed);
   // release pairs with the acquire in attach().
@@ -168,6 +178,13 @@ void request() {
   }
 }
 
+void withdraw() {
+  configure(Recording::kNever);
+  if (profiler::is_following()) {
+    state().is_on.store(kRecordedNot, std::memory_order_release);
+  }
+}
+
 void attach(const Arena& arena) {
   g_log.reset_in_child();
   g_has_ended.store(false, std::memory_order_relaxed);
@@ -222,19 +239,19 @@ uint64_t begin_unmap() {
 void mapped(const void* start, uint64_t size_bytes, bool is_recorded, const void* caller,
             const platform::Entry& entry) {
   const MuteScope mute;
-  const uint64_t at = reinterpret_cast<uint64_t>(start);
   if (!profiler::may_record() || !is_recorded) {
     return unmapped(start, size_bytes, draw_ticket());
   }
-  if (!is_recording()) {
-    return;
+  if (is_recording()) {
+    enter(MappingEvent::Kind::kAdd, reinterpret_cast<uint64_t>(start), size_bytes, caller, entry);
   }
-  MappingEvent event;
-  event.kind = MappingEvent::Kind::kAdd;
-  event.range = describe(caller_kind(caller, entry), entry);
-  event.range.start = at;
-  event.range.limit = at + size_bytes;
-  put(event);
+}
+
+void committed(const void* start, uint64_t size_bytes, const void* caller, const platform::Entry& entry) {
+  const MuteScope mute;
+  if (profiler::may_record() && is_recording()) {
+    enter(MappingEvent::Kind::kFill, reinterpret_cast<uint64_t>(start), size_bytes, caller, entry);
+  }
 }
 
 void unmapped(const void* start, uint64_t size_bytes, uint64_t ticket) {

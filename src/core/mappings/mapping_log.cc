@@ -106,6 +106,9 @@ void MappingLog::drain(MappingTable* table) {
       case MappingEvent::Kind::kAdd:
         table->add(event.range);
         break;
+      case MappingEvent::Kind::kFill:
+        table->fill(event.range);
+        break;
       case MappingEvent::Kind::kRemove:
         table->remove(event.from, event.from + event.old_bytes, event.ticket);
         break;

@@ -21,9 +21,9 @@
 namespace memprof {
 
 struct MappingEvent {
-  enum class Kind : uint32_t { kRemove, kAdd, kMove, kMoveKeeping };
+  enum class Kind : uint32_t { kRemove, kAdd, kFill, kMove, kMoveKeeping };
   Kind kind = Kind::kRemove;
-  MappedRange range;       // kAdd; kMove: `start` is where it is now, the rest is of what it grew by
+  MappedRange range;       // kAdd, kFill; kMove: `start` is where it is now, the rest is of what it grew by
   uint64_t from = 0;       // kMove, kRemove
   uint64_t old_bytes = 0;  // likewise
   uint64_t new_bytes = 0;  // kMove

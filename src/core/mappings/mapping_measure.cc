@@ -103,7 +103,34 @@ void measure_mappings(const MappingTable& table, MappingMeasure* measure) {
   };
   if (platform::each_memory_area(visit, &m)) {
     m.store(measure);
+  } else if (platform::counts_without_areas()) {
+    measure_mapped_pages(table, measure);
   }
+}
+
+void measure_mapped_pages(const MappingTable& table, MappingMeasure* measure) {
+  constexpr uint64_t kMaxBytes = uint64_t{8} << 30;
+  constexpr uint32_t kMaxRanges = 10'000;  // a system call each
+  uint64_t bytes = 0;
+  uint32_t ranges = 0;
+  table.each([&](const MappingNode& n) {
+    bytes += n.limit.load(std::memory_order_relaxed) - n.start.load(std::memory_order_relaxed);
+    ++ranges;
+  });
+  if (bytes > kMaxBytes || ranges > kMaxRanges) {
+    measure->time_ns.store(0, std::memory_order_relaxed);
+    return;
+  }
+  table.each([](MappingNode& n) {
+    n.resident_bytes.store(platform::resident_bytes_in(n.start.load(std::memory_order_relaxed),
+                                                       n.limit.load(std::memory_order_relaxed)),
+                           std::memory_order_relaxed);
+  });
+  for (std::atomic<uint64_t>& part : measure->parts) {
+    part.store(0, std::memory_order_relaxed);
+  }
+  measure->resident_bytes.store(0, std::memory_order_relaxed);
+  measure->time_ns.store(platform::monotonic_ns(), std::memory_order_relaxed);
 }
 
 }  // namespace memprof

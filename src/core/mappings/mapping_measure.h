@@ -16,4 +16,8 @@ namespace memprof {
 
 void measure_mappings(const MappingTable& table, MappingMeasure* measure);
 
+// Where the system lists no areas: asks for the pages of each range.  Who holds the rest of the process stays unknown, which
+// 0 as its resident memory says.  Of so much memory that a program would wait, nothing is measured.
+void measure_mapped_pages(const MappingTable& table, MappingMeasure* measure);
+
 }  // namespace memprof

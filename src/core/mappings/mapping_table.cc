@@ -127,11 +127,24 @@ void MappingTable::add(const MappedRange& range) {
   count(arena_.header().later_statistics.mappings);
   remove(range.start, range.limit, range.ticket);
   // What is younger stays: it was mapped over this one, by a thread that was faster to say so.
+  fill_gaps(range);
+}
+
+void MappingTable::fill(const MappedRange& range) {
+  if (fill_gaps(range)) {
+    count(arena_.header().later_statistics.mappings);
+  }
+}
+
+// Takes over the use of its stack.  false: there was no gap.
+bool MappingTable::fill_gaps(const MappedRange& range) {
+  bool has_gap = false;
   uint64_t from = range.start;
   for (uint32_t id = first_behind(from); from < range.limit; id = first_behind(from)) {
     const bool has_next = id != 0 && node(id).start.load(std::memory_order_relaxed) < range.limit;
     const uint64_t to = has_next ? node(id).start.load(std::memory_order_relaxed) : range.limit;
     const uint64_t after = has_next ? node(id).limit.load(std::memory_order_relaxed) : range.limit;
+    has_gap = has_gap || from < to;
     if (from < to && (range.stack == kNoMappingStack || uses_.hold(range.stack))) {
       MappedRange piece = range;
       piece.start = from;
@@ -143,6 +156,7 @@ void MappingTable::add(const MappedRange& range) {
   if (range.stack != kNoMappingStack) {
     uses_.release(range.stack);
   }
+  return has_gap;
 }
 
 void MappingTable::remove(uint64_t start, uint64_t limit, uint64_t ticket) {

@@ -75,6 +75,8 @@ class MappingTable {
 
   // [start, limit) is this mapping now, whatever was there.  Takes over the use of its stack.
   void add(const MappedRange& range);
+  // The same of what of [start, limit) is no mapping yet; the rest stays as it is.
+  void fill(const MappedRange& range);
   // [start, limit) is mapped no more by the program: what is older than `ticket`.
   void remove(uint64_t start, uint64_t limit, uint64_t ticket);
   // What is known of [from, from + old_bytes) is at [to, to + new_bytes) now.  Where that is longer, and its end was
@@ -119,6 +121,7 @@ class MappingTable {
   // The first range that ends behind `start`; 0: there is none.
   uint32_t first_behind(uint64_t start) const;
   uint32_t take_node();
+  bool fill_gaps(const MappedRange& range);
   bool insert(const MappedRange& range);
   void erase(uint32_t id);
   void drop(const MappedRange& range);

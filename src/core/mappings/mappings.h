@@ -3,7 +3,8 @@
 // recorded, exactly, with the stack that made it, as a stack of the heap "mmap"; no sample, so that no sum of
 // blocks has a part of it.
 //
-//     mapped, moved   after the call: the stack, an event
+//     mapped, committed, moved
+//                     after the call: the stack, an event
 //     begin_unmap     before a call that unmaps: a ticket, and a last look at an end that has begun
 //     unmapped        after the call
 //     measure()       what of the mappings is resident, and who holds the rest of the process's memory
@@ -45,6 +46,8 @@ enum class Recording : uint32_t { kNever, kOnRequest, kAlways };
 void configure(Recording recording);
 // By a language's runtime, when it was found in this process.
 void request();
+// Calls cannot be seen after all: the process has no mappings, rather than none that are left.
+void withdraw();
 // The tables were made, by the thread that made them.
 void attach(const Arena& arena);
 
@@ -66,6 +69,8 @@ uint64_t round_to_pages(uint64_t size_bytes);
 // `is_recorded`: false for what is a file's; whatever was there is gone.
 void mapped(const void* start, uint64_t size_bytes, bool is_recorded, const void* caller,
             const platform::Entry& entry);
+// Of a system that reserves addresses and gives them memory later: what of the range has memory already stays as it is.
+void committed(const void* start, uint64_t size_bytes, const void* caller, const platform::Entry& entry);
 void unmapped(const void* start, uint64_t size_bytes, uint64_t ticket);
 void moved(const void* from, uint64_t old_bytes, const void* to, uint64_t new_bytes, bool keeps_old,
            uint64_t ticket, const void* caller, const platform::Entry& entry);

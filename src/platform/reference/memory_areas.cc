@@ -17,6 +17,10 @@ uint64_t resident_bytes_in(uint64_t, uint64_t) {
   return 0;
 }
 
+bool counts_without_areas() {
+  return false;
+}
+
 uint64_t page_bytes() {
   return 4096;
 }

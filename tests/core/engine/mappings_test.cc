@@ -70,6 +70,44 @@ TEST(Mappings, AreRecordedWithTheirStacksAndInNoSum) {
   });
 }
 
+void commit(uint64_t page, uint64_t pages, uint64_t caller) {
+  const FakeStack stack(caller);
+  mappings::committed(at(page), pages * kPage, reinterpret_cast<const void*>(caller), stack.entry());
+}
+
+TEST(Mappings, WhatIsCommittedKeepsItsFirstStack) {
+  in_child([] {
+    start(Recording::kAlways);
+    commit(100, 4, 0x401000);
+    commit(98, 8, 0x402000);
+    commit(98, 8, 0x403000);  // nothing new
+    mappings::unmapped(at(99), 2 * kPage, mappings::begin_unmap());
+    const auto s = take(profiler::arena());
+    const uint64_t ranges[][2] = {{98, 99}, {101, 104}, {104, 106}};
+    ASSERT_EQ(3u, s->mappings.size);
+    for (int i = 0; i < 3; ++i) {
+      EXPECT_EQ(ranges[i][0] * kPage, s->mappings.data[i].start) << i;
+      EXPECT_EQ(ranges[i][1] * kPage, s->mappings.data[i].limit) << i;
+    }
+    EXPECT_EQ(s->mappings.data[0].stack_id, s->mappings.data[2].stack_id);
+    EXPECT_NE(s->mappings.data[0].stack_id, s->mappings.data[1].stack_id);
+    EXPECT_EQ(2u, s->counters.mappings);
+    EXPECT_EQ(Status::kOk, profiler::stop());
+    commit(200, 4, 0x401000);
+    EXPECT_EQ(3u, take(profiler::arena())->mappings.size);
+  });
+}
+
+TEST(Mappings, AreNotThereWhereTheirCallsCannotBeSeen) {
+  in_child([] {
+    start(Recording::kAlways);
+    mappings::withdraw();
+    EXPECT_FALSE(mappings::is_on());
+    map(100, 10, 0x401000);
+    EXPECT_FALSE(take(profiler::arena())->has_mappings);
+  });
+}
+
 TEST(Mappings, OfASeenAllocatorHaveNoStack) {
   in_child([] {
     start(Recording::kAlways);

@@ -106,5 +106,35 @@ TEST(MappingMeasure, PartsAddUp) {
   EXPECT_GE(part(m, MemoryPart::kUnseen), memory.size);  // nobody told of it
 }
 
+TEST(MappingMeasure, PagesOfRangesWhereNoAreasAreListed) {
+  const Mapping memory(size_t{8} << 20);
+  memset(memory.start + (1 << 20), 1, 3 << 20);
+  ScopedArena arena;
+  MappingTable table(arena.arena, {hold, release});
+  MappedRange r;
+  r.start = reinterpret_cast<uint64_t>(memory.start);
+  r.limit = r.start + (2 << 20);
+  r.stack = kNoMappingStack;
+  table.add(r);
+  r.start = r.limit;
+  r.limit = r.start + (6 << 20);
+  table.add(r);
+  MappingMeasure m{};
+  m.resident_bytes = 7;  // of a measurement before
+  m.parts[0] = 7;
+  measure_mapped_pages(table, &m);
+  EXPECT_NE(0u, m.time_ns.load());
+  EXPECT_EQ(0u, m.resident_bytes.load());
+  EXPECT_EQ(0u, part(m, MemoryPart::kMapped));
+  EXPECT_EQ(uint64_t{1} << 20, table.at(table.first()).resident_bytes.load());
+  EXPECT_EQ(uint64_t{2} << 20, table.at(table.following(table.first())).resident_bytes.load());
+  // Not of terabytes.
+  r.start = uint64_t{1} << 40;
+  r.limit = uint64_t{2} << 40;
+  table.add(r);
+  measure_mapped_pages(table, &m);
+  EXPECT_EQ(0u, m.time_ns.load());
+}
+
 }  // namespace
 }  // namespace memprof::mapping_measure_test

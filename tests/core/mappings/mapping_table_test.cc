@@ -44,6 +44,10 @@ class MappingTableTest : public ::testing::Test {
     hold(stack);
     table_.add(range_of(first_page, pages, ticket, stack));
   }
+  void fill(uint64_t first_page, uint64_t pages, uint64_t ticket, uint32_t stack) {
+    hold(stack);
+    table_.fill(range_of(first_page, pages, ticket, stack));
+  }
   void move(uint64_t from, uint64_t old_pages, uint64_t to, uint64_t new_pages, uint64_t ticket,
             uint32_t stack, bool keeps_old = false) {
     hold(stack);
@@ -85,6 +89,28 @@ TEST_F(MappingTableTest, WhatIsMappedOverARangeTakesItsPlace) {
   EXPECT_EQ("8-12:3 12-14:1 14-16:2 16-20:1", text());
   add(0, 100, 4, 4);
   EXPECT_EQ("0-100:4", text());
+  expect_uses_of_ranges();
+}
+
+// Windows: pages of a region are given memory, and some of them had it.
+TEST_F(MappingTableTest, WhatFillsARangeLeavesWhatIsThere) {
+  fill(10, 4, 1, 1);
+  fill(10, 8, 2, 2);
+  EXPECT_EQ("10-14:1 14-18:2", text());
+  fill(0, 30, 3, 3);
+  EXPECT_EQ("0-10:3 10-14:1 14-18:2 18-30:3", text());
+  EXPECT_EQ(3u, arena_.header().later_statistics.mappings.load());
+  fill(9, 10, 4, 4);  // nothing is left to be filled
+  EXPECT_EQ("0-10:3 10-14:1 14-18:2 18-30:3", text());
+  EXPECT_EQ(3u, arena_.header().later_statistics.mappings.load());
+  expect_uses_of_ranges();
+  // What is told late of memory that was taken away does not take what came back since.
+  remove(10, 4, 5);
+  fill(10, 2, 7, 5);
+  remove(8, 8, 6);
+  EXPECT_EQ("0-8:3 10-12:5 16-18:2 18-30:3", text());
+  remove(0, 30, 8);
+  EXPECT_EQ("", text());
   expect_uses_of_ranges();
 }
 

@@ -12,6 +12,7 @@ TEST(ReferenceMemoryAreas, NothingIsKnown) {
   EXPECT_EQ(MemoryPart::kUnseen, platform::holder_of({}, 4096, 8192, &end));
   EXPECT_EQ(8192u, end);
   EXPECT_EQ(0u, platform::resident_bytes_in(4096, 8192));
+  EXPECT_FALSE(platform::counts_without_areas());
   EXPECT_EQ(4096u, platform::page_bytes());
 }
 

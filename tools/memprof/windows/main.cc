@@ -12,7 +12,7 @@ namespace {
 
 using memprof::cli::complain;
 
-constexpr wchar_t kUsage[] = L"usage: memprof run [-r RATE] [-o FILE] [--] PROGRAM ARGUMENT...";
+constexpr wchar_t kUsage[] = L"usage: memprof run [-r RATE] [-o FILE] [--mmap] [--] PROGRAM ARGUMENT...";
 constexpr int kWrongUse = 2;
 
 int refuse(const std::wstring& text) {
@@ -49,6 +49,10 @@ int run(const std::vector<std::wstring>& arguments) {
     if (option == L"--") {
       ++at;
       break;
+    }
+    if (option == L"--mmap") {
+      request.mappings = true;
+      continue;
     }
     std::wstring* value = option == L"-r" || option == L"--rate"     ? &request.rate
                           : option == L"-o" || option == L"--output" ? &request.output

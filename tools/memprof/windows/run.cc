@@ -59,6 +59,8 @@ void set_environment(const RunRequest& request, const RunFolder& folder) {
   SetEnvironmentVariableW(L"MEMPROF_PROFILE", (folder.path() + L"\\%p.pb.gz").c_str());
   SetEnvironmentVariableW(L"MEMPROF_ARENA_DIR", folder.path().c_str());
   SetEnvironmentVariableW(L"MEMPROF_KEEP_ARENA", L"1");
+  const bool is_said = GetEnvironmentVariableW(L"MEMPROF_MMAP", nullptr, 0) != 0;
+  if (request.mappings || !is_said) SetEnvironmentVariableW(L"MEMPROF_MMAP", L"1");
   if (!request.rate.empty()) SetEnvironmentVariableW(L"MEMPROF_RATE", request.rate.c_str());
 }
 

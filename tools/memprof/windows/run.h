@@ -16,6 +16,7 @@ struct RunRequest {
   std::wstring rate;  // as the user wrote it; empty: memprof.dll's choice
   std::wstring
       output;  // empty: memprof-PID.pb.gz; of processes that it starts: the process id before the end
+  bool mappings = false;  // also the memory that it maps itself, even where MEMPROF_MMAP is 0
   std::vector<std::wstring> command;
 };
 

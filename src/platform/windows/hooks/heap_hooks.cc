@@ -169,16 +169,19 @@ void set_hooks() {
 
 std::atomic<bool> g_are_hooked{false};  // relaxed: changed under the loader's lock, or by one thread
 
-void note_heap_code() {
-  const PeImage& ntdll = module_at(g_patches[0].function)->image;
+bool note_heap_code() {
+  const KnownModule* const module = wait_for_module_at(g_patches[0].function);
+  if (module == nullptr) {
+    return false;
+  }
+  const PeImage& ntdll = module->image;
   g_ntdll = {ntdll.start(), ntdll.start() + ntdll.size_bytes()};
   for (uint32_t i = 0; i < kPatches; ++i) {
-    const KnownModule* module = module_at(g_patches[i].function);
-    const auto offset = static_cast<uint32_t>(g_patches[i].function - module->image.start());
-    const FunctionRange* range =
-        find_function(module->image.functions(), module->image.function_count(), offset);
-    g_heap_code[i] = {module->image.start() + range->begin, module->image.start() + range->end};
+    const auto offset = static_cast<uint32_t>(g_patches[i].function - ntdll.start());
+    const FunctionRange* range = find_function(ntdll.functions(), ntdll.function_count(), offset);
+    g_heap_code[i] = {ntdll.start() + range->begin, ntdll.start() + range->end};
   }
+  return true;
 }
 
 // A call comes to its hook: a block's bytes are counted down.
@@ -216,10 +219,9 @@ bool hook_heaps() {
     complain(culprit, reason);
     return false;
   }
-  note_heap_code();
   g_are_hooked.store(true, std::memory_order_relaxed);
   // With a muted clock, which a byte does not run out: nothing is recorded of the trial.
-  const bool is_right = [] {
+  const bool is_right = note_heap_code() && [] {
     const MuteScope muted;
     return is_seen();
   }();

@@ -4,14 +4,19 @@
 #include "platform/imports.h"
 
 #include "platform/windows/hooks/heap_hooks.h"
+#include "platform/windows/hooks/mapping_hooks.h"
 
 namespace memprof::platform {
 
 bool patch_imports() {
-  return hook_heaps();
+  const bool are_hooked = hook_heaps();
+  if (are_hooked) {
+    hook_mappings_if_asked();
+  }
+  return are_hooked;
 }
 bool prepare_imports() {
-  return hook_heaps();
+  return patch_imports();
 }
 
 }  // namespace memprof::platform

@@ -30,7 +30,7 @@ void put_relative_jump(uint64_t at, uint64_t target, uint8_t* bytes) {
 
 // Of the function's first part: compilers move what is rarely run behind other functions.
 const char* prepare(Patch* patch, Moved* moved) {
-  const KnownModule* module = module_at(patch->function);
+  const KnownModule* module = wait_for_module_at(patch->function);
   const auto offset = module != nullptr ? static_cast<uint32_t>(patch->function - module->image.start()) : 0;
   const FunctionRange* range =
       module != nullptr ? find_function(module->image.functions(), module->image.function_count(), offset)
@@ -68,6 +68,11 @@ bool write_code(uint64_t at, const uint8_t* bytes) {
   return memcmp(code, bytes, kJumpBytes) == 0;
 }
 
+// One that is left out is as it is to be.
+bool write_patch(const Patch& patch, const uint8_t* bytes) {
+  return patch.function == 0 || write_code(patch.function, bytes);
+}
+
 // true: no thread was between the instructions that change, and they are changed; else nothing is.
 template <typename Write>
 bool write_all(const Patch* patches, uint32_t count, bool* is_refused, const Write& write) {
@@ -103,11 +108,11 @@ const char* install_patches(const wchar_t* module_name, Patch* patches, uint32_t
   for (uint32_t i = 0; i < count; ++i) {
     *culprit = patches[i].name;
     patches[i].function = address_of(reinterpret_cast<const void*>(GetProcAddress(library, patches[i].name)));
-    if (patches[i].function == 0) {
+    if (patches[i].function == 0 && !patches[i].is_optional) {
       return "is not exported by its module";
     }
   }
-  const KnownModule* module = module_at(patches[0].function);
+  const KnownModule* module = wait_for_module_at(patches[0].function);
   if (module == nullptr) {
     return "is in no module that the loader lists";
   }
@@ -118,7 +123,11 @@ const char* install_patches(const wchar_t* module_name, Patch* patches, uint32_t
   }
   for (uint32_t i = 0; i < count; ++i) {
     *culprit = patches[i].name;
-    if (const char* reason = prepare(&patches[i], &moved[i])) {
+    const char* const reason = patches[i].function != 0 ? prepare(&patches[i], &moved[i]) : nullptr;
+    if (reason != nullptr && patches[i].is_optional) {
+      patches[i].refusal = reason;
+      patches[i].function = 0;
+    } else if (reason != nullptr) {
       VirtualFree(moved, 0, MEM_RELEASE);
       return reason;
     }
@@ -132,7 +141,7 @@ const char* install_patches(const wchar_t* module_name, Patch* patches, uint32_t
   bool is_refused = false;
   uint32_t written = 0;
   const bool is_done = write_stopped(patches, count, &is_refused, [&] {
-    while (written < count && write_code(patches[written].function, patches[written].after)) {
+    while (written < count && write_patch(patches[written], patches[written].after)) {
       ++written;
     }
     if (written == count) {
@@ -140,7 +149,7 @@ const char* install_patches(const wchar_t* module_name, Patch* patches, uint32_t
     }
     *culprit = patches[written].name;
     for (; written > 0; --written) {
-      write_code(patches[written - 1].function, patches[written - 1].before);
+      write_patch(patches[written - 1], patches[written - 1].before);
     }
     return false;
   });
@@ -157,9 +166,9 @@ bool remove_patches(Patch* patches, uint32_t count) {
     bool all = true;
     for (uint32_t i = 0; i < count; ++i) {
       const Patch& patch = patches[i];
-      const bool is_ours =
-          memcmp(reinterpret_cast<const void*>(patch.function), patch.after, kJumpBytes) == 0;
-      all = is_ours && write_code(patch.function, patch.before) && all;
+      const bool is_ours = patch.function == 0 || memcmp(reinterpret_cast<const void*>(patch.function),
+                                                         patch.after, kJumpBytes) == 0;
+      all = is_ours && write_patch(patch, patch.before) && all;
     }
     return all;
   });

@@ -24,9 +24,11 @@ struct Patch {
   uint8_t window_bytes = 0;
   uint8_t before[8] = {};
   uint8_t after[8] = {};
+  bool is_optional = false;       // where it cannot be hooked, the others are
+  const char* refusal = nullptr;  // why it is not, though its module exports it
 };
 
-// All of them or none, in the module of this name, which is loaded.  nullptr: they are; else why not, and *culprit is the name
+// All of them or none, but for those that are optional, in the module of this name, which is loaded.  nullptr: they are; else why not, and *culprit is the name
 // of the function that it is about.
 const char* install_patches(const wchar_t* module_name, Patch* patches, uint32_t count, const char** culprit);
 

@@ -7,6 +7,7 @@
 #include "platform/process.h"
 #include "platform/windows/hooks/child_hook.h"
 #include "platform/windows/hooks/heap_hooks.h"
+#include "platform/windows/hooks/mapping_hooks.h"
 #include "platform/windows/modules/module_list.h"
 #include "platform/windows/process/injection.h"
 #include "platform/windows/process/thread_data.h"
@@ -41,7 +42,9 @@ void begin(HINSTANCE library) {
   platform::program_path();
   autostart();
   if (profiler::state() == State::kActive) {
-    platform::hook_heaps();
+    if (platform::hook_heaps()) {
+      platform::hook_mappings_if_asked();
+    }
     platform::follow_children();
   }
 }
@@ -63,9 +66,10 @@ const char* memprof_windows_inject(void* process) {
   return memprof::platform::load_library_into(process);
 }
 int memprof_windows_hook() {
-  return memprof::platform::hook_heaps() ? 1 : 0;
+  return memprof::platform::hook_heaps() && memprof::platform::hook_mappings() ? 1 : 0;
 }
 int memprof_windows_unhook() {
-  return memprof::platform::unhook_heaps() ? 1 : 0;
+  const bool all = memprof::platform::unhook_mappings();
+  return memprof::platform::unhook_heaps() && all ? 1 : 0;
 }
 }

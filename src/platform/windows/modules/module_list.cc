@@ -164,7 +164,10 @@ uint64_t thread_start_function() {
   return g_thread_start;
 }
 
-const KnownModule* module_at(uint64_t address) {
+namespace {
+
+// false: a writer is at it for longer than some tries take.
+bool find_module_at(uint64_t address, const KnownModule** module) {
   constexpr auto kRelaxed = std::memory_order_relaxed;
   constexpr int kMaxTries = 1000;
   for (int tries = 0; tries < kMaxTries; ++tries) {
@@ -185,10 +188,29 @@ const KnownModule* module_at(uint64_t address) {
     }
     std::atomic_thread_fence(std::memory_order_acquire);
     if (change % 2 == 0 && g_change.load(kRelaxed) == change) {
-      return found;
+      *module = found;
+      return true;
     }
   }
-  return nullptr;  // the writer is this thread, which a hook interrupted, or was suspended
+  return false;
+}
+
+}  // namespace
+
+const KnownModule* module_at(uint64_t address) {
+  const KnownModule* module =
+      nullptr;  // the writer is this thread, which a hook interrupted, or was suspended
+  find_module_at(address, &module);
+  return module;
+}
+
+const KnownModule* wait_for_module_at(uint64_t address) {
+  constexpr int kMaxWaits = 1000;
+  const KnownModule* module = nullptr;
+  for (int waits = 0; !find_module_at(address, &module) && waits < kMaxWaits; ++waits) {
+    Sleep(1);
+  }
+  return module;
 }
 
 bool find_module(uint64_t address, ModuleInfo* info) {

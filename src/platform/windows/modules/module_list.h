@@ -26,6 +26,8 @@ void follow_loader();
 
 // nullptr: none of those that are loaded.
 const KnownModule* module_at(uint64_t address);
+// The same outside of hooks: where a thread that changes the list waits for a processor, this one waits for it.
+const KnownModule* wait_for_module_at(uint64_t address);
 
 // ntdll's function in which every thread begins; 0: not known.
 uint64_t thread_start_function();

@@ -54,6 +54,8 @@ TEST(WindowsModuleList, IsReadWhileItChanges) {
     while (!ends) {
       const KnownModule* module = module_at(ntdll + 5000);
       wrong += module != nullptr && module->image.start() != ntdll;
+      const KnownModule* waited_for = wait_for_module_at(ntdll + 5000);
+      wrong += waited_for == nullptr || waited_for->image.start() != ntdll;
     }
   });
   for (int i = 0; i < 200; ++i) {
