@@ -137,10 +137,18 @@ Serving serving_of(Plan plan, bool raw_reaches) {
 void find_tables(const Allocator& hooks) {
   Table wanted;
   memcpy(&wanted, &hooks, sizeof(wanted));
-  for (uint64_t at = g_data_start; at + sizeof(Table) <= g_data_limit && g_watched_count < kMaxTables;
-       at += sizeof(uint64_t)) {
-    if (load_word(at + sizeof(uint64_t)) != wanted.words[1]) {
-      continue;
+  const uint64_t wanted_malloc = wanted.words[1];
+  if (g_data_limit < g_data_start + sizeof(Table)) {
+    return;
+  }
+  const uint64_t last = g_data_limit - sizeof(Table);
+  for (uint64_t at = g_data_start; g_watched_count < kMaxTables; at += sizeof(uint64_t)) {
+    // A megabyte of variables: nearly all are passed over here.
+    while (at <= last && load_word(at + sizeof(uint64_t)) != wanted_malloc) {
+      at += sizeof(uint64_t);
+    }
+    if (at > last) {
+      return;
     }
     bool is_known = false;
     for (uint32_t i = 0; i < g_watched_count; ++i) {
@@ -149,7 +157,7 @@ void find_tables(const Allocator& hooks) {
     const Allocator found = load_table(at);
     if (!is_known && memcmp(&found, &hooks, sizeof(found)) == 0) {
       Watched& watched = g_watched[g_watched_count++];
-      watched.expected.store(wanted.words[1], std::memory_order_relaxed);
+      watched.expected.store(wanted_malloc, std::memory_order_relaxed);
       watched.table.store(at, std::memory_order_release);
     }
   }
