@@ -25,6 +25,12 @@ def build(processor, jobs):
     return ports.build_library("musl", processor, folder, "libmemprof.so", jobs)
 
 
+def build_for_dlopen(processor, jobs):
+    """The same for processes that run already: whose dlopen takes it."""
+    folder = "musl-dlopen" if processor == platform.machine() else f"musl-dlopen-{processor}"
+    return ports.build_library("musl", processor, folder, "libmemprof-dlopen.so", jobs, "-DMEMPROF_DYNAMIC_TLS=ON")
+
+
 def main():
     parser = argparse.ArgumentParser(usage=__doc__.split("usage: ")[1].split("\n\n")[0])
     parser.add_argument("--jobs", type=int, default=len(os.sched_getaffinity(0)))

@@ -22,6 +22,7 @@
 #include "platform/linux/imports/slot_writer.h"
 #include "platform/linux/interpose/real.h"
 #include "platform/linux/process/other_threads.h"
+#include "platform/object_format.h"
 #include "platform/process.h"
 
 namespace memprof::platform {
@@ -84,7 +85,7 @@ void leave() {
 
 // A child has only the thread that forked.  If it took longer (the thread forks in a callback of the loader
 // that the pass waits for), the child goes without.
-thread_local bool t_entered_for_fork __attribute__((tls_model("initial-exec"))) = false;
+thread_local bool t_entered_for_fork MEMPROF_TLS_MODEL = false;
 
 void before_fork() {
   t_entered_for_fork = enter();
