@@ -14,11 +14,13 @@ import unittest
 SOURCE = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(SOURCE / "tests/e2e"))
 import e2e  # noqa: E402, pylint: disable=wrong-import-position
+import attaching  # noqa: E402, pylint: disable=wrong-import-position
 import musl_library  # noqa: E402, pylint: disable=wrong-import-position
 
 PROGRAMS = pathlib.Path(__file__).with_name("programs")
 FLAGS = ["-g", "-D_GNU_SOURCE", "-fno-builtin", "-fno-optimize-sibling-calls", "-rdynamic"]
 THREADS, ROUNDS = 8, 1000
+WHOLE = bool(os.environ.get("MEMPROF_TEST_WHOLE"))
 # Function of exact.c: bytes of a block, and blocks of a thread and round; `keep_`: they stay.
 SITES = {"keep_malloc": 101, "keep_aligned": 256, "keep_strdup": 13, "site_small": 11, "site_realloc": 503,
          "site_reallocarray": 707, "site_calloc": 159, "site_posix_memalign": 131, "site_memalign": 137}
@@ -111,7 +113,7 @@ class Counts(Musl):
             self.check_exact(self.profile_of([program, THREADS, ROUNDS]))
 
     def test_with_unwind_tables(self):
-        self.check_runs("zig", 20)
+        self.check_runs("zig", 20 if WHOLE else 10)
 
     def test_without_unwind_tables(self):
         """Of an optimised program without frame pointers."""
@@ -221,7 +223,7 @@ class Run(Musl):
         self.assertEqual(rows["keep_aligned"]["self"]["inuse_space"]["value"], 200 * 256)
 
 
-@unittest.skipUnless(os.environ.get("MEMPROF_TEST_WHOLE"), "zig builds its C++ library for musl first; ./dev musl has it")
+@unittest.skipUnless(WHOLE, "zig builds its C++ library for musl first; ./dev musl has it")
 class Cxx(Musl):
     def test_operators_threads_and_exceptions(self):
         profile = self.profile_of([Programs.get("cxx.cc")])
@@ -235,11 +237,78 @@ class Cxx(Musl):
         self.check_whole(profile)
 
 
+class Attach(Musl):
+    """Into processes of musl that run, and into one that loads the library itself."""
+
+    def live(self, attached):
+        out = self.folder / "live.pb.gz"
+        self.check(attached.command("live", attached.process.pid, "-o", out, "--force"))
+        return e2e.Profile(out)
+
+    def check_kept(self, attached, blocks):
+        rows = self.live(attached).by_leaf()
+        row = rows["keep_attached"]
+        self.assertEqual((row["alloc_objects"], row["inuse_objects"], row["inuse_space"]), (blocks, blocks, blocks * attaching.BYTES))
+        self.assertEqual({stack[:2] for stack in row["stacks"]}, {("keep_attached", "main")})
+        self.assertEqual({stack[:2] for stack in rows["busy_block"]["stacks"]}, {("busy_block", "busy")})
+
+    def check_attach(self, kind):
+        with attaching.Attached(Programs.get("attached.c", kind), LIBRARY) as attached:
+            attached.keep()
+            self.assertIn(b"attached to", self.check(attached.attach("-r", "0")).stderr)
+            attached.keep()
+            self.check_kept(attached, attaching.KEPT)
+            self.assertIn(b"stopped in", self.check(attached.attach("--stop")).stderr)
+            attached.keep()
+            self.assertIn(b"attached to", self.check(attached.attach("-r", "0")).stderr)
+            attached.keep()
+            self.check_kept(attached, 2 * attaching.KEPT)
+            self.assertEqual(attached.end(), attached.right_end())
+
+    def test_with_unwind_tables(self):
+        self.check_attach("zig")
+
+    def test_without_unwind_tables(self):
+        if platform.machine() == "x86_64":
+            self.check_attach("musl_gcc")
+
+    def test_the_command_is_killed(self):
+        with attaching.Attached(Programs.get("attached.c", "musl_gcc"), LIBRARY) as attached:
+            for i in range(40 if WHOLE else 8):
+                attached.kill_an_attach(0.02 + 0.005 * i)
+            self.assertIn(b"attached to", self.check(attached.attach("-r", "0")).stderr)
+            before = self.live(attached).by_leaf().get("keep_attached", {}).get("alloc_objects", 0)
+            attached.keep()
+            self.check_kept(attached, before + attaching.KEPT)
+            self.assertEqual(attached.end(), attached.right_end())
+
+    def test_without_a_library_for_it(self):
+        with attaching.Attached(Programs.get("attached.c"), "") as attached:
+            done = attached.attach()
+            self.assertEqual(done.returncode, 1)
+            self.assertIn("uses musl, and libmemprof.so was built for glibc; build one for musl (./dev musl)", done.stderr.decode())
+            attached.keep()
+            self.assertEqual(attached.end(), attached.right_end())
+
+    def test_a_program_opens_it(self):
+        out = self.folder / "own.pb"
+        done = e2e.run([Programs.get("starts.c"), LIBRARY.with_name("libmemprof-dlopen.so"), out])
+        self.assertEqual((done.returncode, done.stderr), (0, b""), done.stdout)
+        row = e2e.Profile(out).by_leaf()["keep_started"]
+        self.assertEqual((row["alloc_objects"], row["alloc_space"], row["inuse_objects"]), (1000, 101_000, 500))
+
+
 class Product(Musl):
     def test_it_needs_the_c_library_only(self):
         done = subprocess.run(["readelf", "-dW", str(LIBRARY)], stdout=subprocess.PIPE, text=True, check=True)
         needed = [line.split("[")[1].split("]")[0] for line in done.stdout.splitlines() if "(NEEDED)" in line]
         self.assertEqual(needed, ["libc.so"])
+
+    def test_what_dlopen_takes(self):
+        """The one that is preloaded keeps thread-local data at fixed places; musl refuses such a one later."""
+        def fixed(library):
+            return "STATIC_TLS" in subprocess.run(["readelf", "-dW", str(library)], stdout=subprocess.PIPE, text=True, check=True).stdout
+        self.assertEqual((fixed(LIBRARY), fixed(LIBRARY.with_name("libmemprof-dlopen.so"))), (True, False))
 
 
 def main():

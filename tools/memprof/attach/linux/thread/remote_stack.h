@@ -23,6 +23,8 @@ class RemoteStack {
   struct Places {
     uint64_t sigreturn_code = 0;  // where signal handlers return to
     uint64_t entry = 0;           // where the process's first thread began
+    const TargetImage* musl =
+        nullptr;  // of a process of musl: what no table describes is left by its code, or not at all
   };
 
   // Reads the tables, so that a walk reads nothing but the stack.

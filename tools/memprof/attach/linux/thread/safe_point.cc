@@ -10,6 +10,7 @@
 #include <map>
 #include <vector>
 
+#include "memprof/attach/linux/target/musl_frames.h"
 #include "memprof/attach/linux/thread/own_stack.h"
 #include "memprof/attach/linux/thread/stop_moment.h"
 #include "memprof/attach/linux/thread/thread_facts.h"
@@ -203,8 +204,22 @@ class Search {
 
 }  // namespace
 
+namespace {
+
+// A scan of the stack instead of a walk would not tell which of musl's functions are under way: most have no names.
+SafeVerdict judge_in_musl(const TargetImage& musl, const RemoteStack::Walk& walk) {
+  std::vector<uint64_t> addresses;
+  for (const RemoteStack::Frame& frame : walk.frames) addresses.push_back(frame.address);
+  if (!walk.is_complete) return {false, "code whose callers cannot be found"};
+  const std::string what = unsafe_in_musl(musl, addresses);
+  return {what.empty(), what};
+}
+
+}  // namespace
+
 RemoteStack::Places places_in(const Target& target) {
-  return {target.sigreturn_code, auxiliary_value(target.auxiliary_vector, AT_ENTRY)};
+  return {target.sigreturn_code, auxiliary_value(target.auxiliary_vector, AT_ENTRY),
+          target.musl ? &*target.musl : nullptr};
 }
 
 SafeVerdict judge(const Target& target, const TargetMemory& memory, RemoteStack& walker,
@@ -224,7 +239,9 @@ SafeVerdict judge(const Target& target, const TargetMemory& memory, RemoteStack&
   for (const RemoteStack::Frame& frame : walk.frames) {
     is_unsafe(frame.address);
   }
-  if (!walk.is_complete) {
+  if (target.musl) {
+    if (verdict.is_safe) verdict = judge_in_musl(*target.musl, walk);
+  } else if (!walk.is_complete) {
     const uint64_t last = walk.frames.empty() ? 0 : walk.frames.back().stack_pointer;
     const size_t from = last > begin && last - begin < stack.size() ? last - begin : kRedZoneBytes;
     const std::string* what = scan(target, memory, stack, from);

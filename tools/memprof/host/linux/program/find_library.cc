@@ -97,6 +97,15 @@ MuslLibrary find_musl_library(const std::string& library) {
   return {"", "build one for musl (./dev musl), whose path MEMPROF_MUSL_LIBRARY can name"};
 }
 
+MuslLibrary find_musl_dlopen_library(const std::string& library) {
+  const MuslLibrary preloaded = find_musl_library(library);
+  if (preloaded.path.empty()) return preloaded;
+  const fs::path path = fs::path(preloaded.path).parent_path() / "libmemprof-dlopen.so";
+  std::error_code error;
+  if (fs::is_regular_file(path, error) && access(path.c_str(), R_OK) == 0) return {path, ""};
+  return {"", "it needs " + path.string() + ", which is not there (./dev musl builds it)"};
+}
+
 MuslLibrary find_musl_library() {
   std::string library;
   try {
