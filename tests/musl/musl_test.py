@@ -14,7 +14,7 @@ import unittest
 SOURCE = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(SOURCE / "tests/e2e"))
 import e2e  # noqa: E402, pylint: disable=wrong-import-position
-import attaching  # noqa: E402, pylint: disable=wrong-import-position
+import running_program  # noqa: E402, pylint: disable=wrong-import-position
 import musl_library  # noqa: E402, pylint: disable=wrong-import-position
 
 PROGRAMS = pathlib.Path(__file__).with_name("programs")
@@ -240,29 +240,33 @@ class Cxx(Musl):
 class Attach(Musl):
     """Into processes of musl that run, and into one that loads the library itself."""
 
+    def says(self, what, done):
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn(what, done.stderr.decode())
+
     def live(self, attached):
         out = self.folder / "live.pb.gz"
-        self.check(attached.command("live", attached.process.pid, "-o", out, "--force"))
+        self.says("wrote", attached.command("live", attached.process.pid, "-o", out, "--force"))
         return e2e.Profile(out)
 
     def check_kept(self, attached, blocks):
         rows = self.live(attached).by_leaf()
         row = rows["keep_attached"]
-        self.assertEqual((row["alloc_objects"], row["inuse_objects"], row["inuse_space"]), (blocks, blocks, blocks * attaching.BYTES))
+        self.assertEqual((row["alloc_objects"], row["inuse_objects"], row["inuse_space"]), (blocks, blocks, blocks * running_program.BYTES))
         self.assertEqual({stack[:2] for stack in row["stacks"]}, {("keep_attached", "main")})
         self.assertEqual({stack[:2] for stack in rows["busy_block"]["stacks"]}, {("busy_block", "busy")})
 
     def check_attach(self, kind):
-        with attaching.Attached(Programs.get("attached.c", kind), LIBRARY) as attached:
+        with running_program.RunningProgram(Programs.get("attached.c", kind), LIBRARY) as attached:
             attached.keep()
-            self.assertIn(b"attached to", self.check(attached.attach("-r", "0")).stderr)
+            self.says("attached to", attached.attach("-r", "0"))
             attached.keep()
-            self.check_kept(attached, attaching.KEPT)
-            self.assertIn(b"stopped in", self.check(attached.attach("--stop")).stderr)
+            self.check_kept(attached, running_program.KEPT)
+            self.says("stopped in", attached.attach("--stop"))
             attached.keep()
-            self.assertIn(b"attached to", self.check(attached.attach("-r", "0")).stderr)
+            self.says("attached to", attached.attach("-r", "0"))
             attached.keep()
-            self.check_kept(attached, 2 * attaching.KEPT)
+            self.check_kept(attached, 2 * running_program.KEPT)
             self.assertEqual(attached.end(), attached.right_end())
 
     def test_with_unwind_tables(self):
@@ -273,17 +277,17 @@ class Attach(Musl):
             self.check_attach("musl_gcc")
 
     def test_the_command_is_killed(self):
-        with attaching.Attached(Programs.get("attached.c", "musl_gcc"), LIBRARY) as attached:
+        with running_program.RunningProgram(Programs.get("attached.c", "musl_gcc"), LIBRARY) as attached:
             for i in range(40 if WHOLE else 8):
                 attached.kill_an_attach(0.02 + 0.005 * i)
-            self.assertIn(b"attached to", self.check(attached.attach("-r", "0")).stderr)
+            self.says("attached to", attached.attach("-r", "0"))
             before = self.live(attached).by_leaf().get("keep_attached", {}).get("alloc_objects", 0)
             attached.keep()
-            self.check_kept(attached, before + attaching.KEPT)
+            self.check_kept(attached, before + running_program.KEPT)
             self.assertEqual(attached.end(), attached.right_end())
 
     def test_without_a_library_for_it(self):
-        with attaching.Attached(Programs.get("attached.c"), "") as attached:
+        with running_program.RunningProgram(Programs.get("attached.c"), "") as attached:
             done = attached.attach()
             self.assertEqual(done.returncode, 1)
             self.assertIn("uses musl, and libmemprof.so was built for glibc; build one for musl (./dev musl)", done.stderr.decode())
@@ -294,7 +298,8 @@ class Attach(Musl):
         out = self.folder / "own.pb"
         done = e2e.run([Programs.get("starts.c"), LIBRARY.with_name("libmemprof-dlopen.so"), out])
         self.assertEqual((done.returncode, done.stderr), (0, b""), done.stdout)
-        row = e2e.Profile(out).by_leaf()["keep_started"]
+        self.memprof("export", out, "-o", self.folder / "named.pb", "--force")
+        row = e2e.Profile(self.folder / "named.pb").by_leaf()["keep_started"]
         self.assertEqual((row["alloc_objects"], row["alloc_space"], row["inuse_objects"]), (1000, 101_000, 500))
 
 

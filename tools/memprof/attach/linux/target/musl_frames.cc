@@ -73,13 +73,21 @@ bool is_musl_library(const TargetImage& image) {
          image.function("dlopen") != 0;
 }
 
+bool is_in_musl(const TargetImage& musl, uint64_t address) {
+  return std::any_of(musl.code.begin(), musl.code.end(),
+                     [&](const CodeRange& code) { return code.contains(address); });
+}
+
+std::string unsafe_in_musl(const TargetImage& musl, uint64_t return_address, bool begins_stacks) {
+  bool is_harmless = false;
+  const std::string name = name_at(musl, return_address - 1, &is_harmless);
+  if (is_harmless || (name.empty() && begins_stacks)) return {};
+  return name.empty() ? "musl" : name;
+}
+
 std::string unsafe_in_musl(const TargetImage& musl, const std::vector<uint64_t>& addresses) {
-  const auto is_in_musl = [&](uint64_t address) {
-    return std::any_of(musl.code.begin(), musl.code.end(),
-                       [&](const CodeRange& code) { return code.contains(address); });
-  };
   for (size_t begin = 0, end = 0; begin < addresses.size(); begin = end + 1) {
-    for (end = begin; end < addresses.size() && is_in_musl(addresses[end]);) ++end;
+    for (end = begin; end < addresses.size() && is_in_musl(musl, addresses[end]);) ++end;
     if (end == begin) continue;
     bool is_harmless = false;
     const std::string name = name_at(musl, addresses[end - 1], &is_harmless);

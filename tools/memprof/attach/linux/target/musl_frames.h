@@ -20,6 +20,11 @@ namespace memprof::cli {
 // "": harmless; otherwise what the thread is in.
 std::string unsafe_in_musl(const TargetImage& musl, const std::vector<uint64_t>& addresses);
 
+// The same of one return address on a stack that cannot be walked; `begins_stacks`: its function is one where stacks begin.
+std::string unsafe_in_musl(const TargetImage& musl, uint64_t return_address, bool begins_stacks);
+
+bool is_in_musl(const TargetImage& musl, uint64_t address);
+
 // The loader and C library of musl.
 bool is_musl_library(const TargetImage& image);
 

@@ -230,6 +230,12 @@ RemoteStack::RemoteStack(uint64_t pid, const TargetMemory& memory, const std::ve
 
 RemoteStack::~RemoteStack() = default;
 
+bool RemoteStack::begins_stacks(uint64_t return_address) const {
+  FrameRegisters registers{return_address, 0, 0};
+  return state_->untabled && state_->untabled->leave(&registers, [](uint64_t, uint64_t*) { return false; }) ==
+                                 UntabledFrames::Left::kIsRoot;
+}
+
 RemoteStack::Walk RemoteStack::walk(pid_t thread, const processor::Registers& registers,
                                     const TargetMemory& memory, const std::vector<char>& stack,
                                     uint64_t stack_begin) {

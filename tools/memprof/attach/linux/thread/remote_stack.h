@@ -46,6 +46,9 @@ class RemoteStack {
   Walk walk(pid_t thread, const processor::Registers& registers, const TargetMemory& memory,
             const std::vector<char>& stack, uint64_t stack_begin);
 
+  // Of a process of musl: whether the function that an address returns to is one where stacks begin, by its code.
+  bool begins_stacks(uint64_t return_address) const;
+
  private:
   struct State;
   std::unique_ptr<State> state_;

@@ -206,13 +206,34 @@ class Search {
 
 namespace {
 
-// A scan of the stack instead of a walk would not tell which of musl's functions are under way: most have no names.
-SafeVerdict judge_in_musl(const TargetImage& musl, const RemoteStack::Walk& walk) {
+constexpr char kUnknownCallers[] = "code whose callers cannot be found";
+
+// Where the walk ended in code that cannot be followed, all of the first thread's stack behind that frame: each return address
+// into musl has to be harmless, of a function that is under way or was.
+std::string scan_for_musl(const Target& target, const TargetMemory& memory, const RemoteStack& walker,
+                          uint64_t from) {
+  const MemoryRange* range = range_at(target.ranges, from);
+  if (range == nullptr || range->path != "[stack]" || range->end - from > kStackBytes) return kUnknownCallers;
+  std::vector<char> stack(range->end - from);
+  if (!memory.read(from, stack.data(), stack.size())) return kUnknownCallers;
+  for (size_t at = 0; at + sizeof(uint64_t) <= stack.size(); at += sizeof(uint64_t)) {
+    const uint64_t address = word_at(stack, at);
+    if (address == target.sigreturn_code) return "a signal handler";
+    if (!is_in_musl(*target.musl, address) || !is_return_address(target, memory, address)) continue;
+    std::string what = unsafe_in_musl(*target.musl, address, walker.begins_stacks(address));
+    if (!what.empty()) return what;
+  }
+  return {};
+}
+
+std::string unsafe_in_musl(const Target& target, const TargetMemory& memory, const RemoteStack& walker,
+                           const RemoteStack::Walk& walk) {
   std::vector<uint64_t> addresses;
   for (const RemoteStack::Frame& frame : walk.frames) addresses.push_back(frame.address);
-  if (!walk.is_complete) return {false, "code whose callers cannot be found"};
-  const std::string what = unsafe_in_musl(musl, addresses);
-  return {what.empty(), what};
+  std::string what = unsafe_in_musl(*target.musl, addresses);
+  if (!what.empty() || walk.is_complete) return what;
+  if (addresses.empty() || is_in_musl(*target.musl, addresses.back())) return kUnknownCallers;
+  return scan_for_musl(target, memory, walker, walk.frames.back().stack_pointer);
 }
 
 }  // namespace
@@ -239,9 +260,11 @@ SafeVerdict judge(const Target& target, const TargetMemory& memory, RemoteStack&
   for (const RemoteStack::Frame& frame : walk.frames) {
     is_unsafe(frame.address);
   }
-  if (target.musl) {
-    if (verdict.is_safe) verdict = judge_in_musl(*target.musl, walk);
-  } else if (!walk.is_complete) {
+  if (target.musl && verdict.is_safe) {
+    const std::string what_of_musl = unsafe_in_musl(target, memory, walker, walk);
+    verdict = {what_of_musl.empty(), what_of_musl};
+  }
+  if (!walk.is_complete) {
     const uint64_t last = walk.frames.empty() ? 0 : walk.frames.back().stack_pointer;
     const size_t from = last > begin && last - begin < stack.size() ? last - begin : kRedZoneBytes;
     const std::string* what = scan(target, memory, stack, from);

@@ -10,7 +10,7 @@ KEPT, BYTES = 500, 211
 STATUS = 5
 
 
-class Attached:
+class RunningProgram:
     def __init__(self, program, library):
         self.environment = e2e.plain_environment(MEMPROF_MUSL_LIBRARY=str(library))
         self.process = subprocess.Popen([program], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
