@@ -5,7 +5,7 @@
 #include <set>
 
 #include "memprof/attach/linux/processor/processor.h"
-#include "platform/linux/stack/code_rule.h"
+#include "platform/code/code_rule.h"
 
 namespace memprof::cli {
 

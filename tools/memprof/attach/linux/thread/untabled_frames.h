@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Leaves frames of another process whose code no unwind table describes, by that code (platform/linux/stack/code_rule.h): musl's
+// Leaves frames of another process whose code no unwind table describes, by that code (platform/code/code_rule.h): musl's
 // own, and of programs that C compilers link with it.
 //
 // Threads: one object is one thread's.

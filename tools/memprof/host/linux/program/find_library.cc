@@ -100,10 +100,12 @@ MuslLibrary find_musl_library(const std::string& library) {
 MuslLibrary find_musl_dlopen_library(const std::string& library) {
   const MuslLibrary preloaded = find_musl_library(library);
   if (preloaded.path.empty()) return preloaded;
-  const fs::path path = fs::path(preloaded.path).parent_path() / "libmemprof-dlopen.so";
+  const bool is_in_memory = preloaded.path.compare(0, 6, "/proc/") == 0;  // by carried_libraries()
+  const fs::path path = is_in_memory ? fs::path(carried_libraries().musl_dlopen)
+                                     : fs::path(preloaded.path).parent_path() / "libmemprof-dlopen.so";
   std::error_code error;
   if (fs::is_regular_file(path, error) && access(path.c_str(), R_OK) == 0) return {path, ""};
-  return {"", "it needs " + path.string() + ", which is not there (./dev musl builds it)"};
+  return {"", "libmemprof-dlopen.so is not beside " + preloaded.path + " (./dev musl builds it)"};
 }
 
 MuslLibrary find_musl_library() {

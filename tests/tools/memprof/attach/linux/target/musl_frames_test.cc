@@ -51,6 +51,15 @@ TEST(MuslFrames, CallbacksOfTheProgram) {
   EXPECT_EQ(unsafe_in_musl(musl(), {kProgram, kLocal, kLocal}), "musl") << "a constructor";
 }
 
+TEST(MuslFrames, OneReturnAddress) {
+  EXPECT_EQ(unsafe_in_musl(musl(), kRead + 1, false), "");
+  EXPECT_EQ(unsafe_in_musl(musl(), 0x11041, false), "musl") << "behind the function";
+  EXPECT_EQ(unsafe_in_musl(musl(), kMalloc, false), "malloc");
+  EXPECT_EQ(unsafe_in_musl(musl(), kLocal, false), "musl");
+  EXPECT_EQ(unsafe_in_musl(musl(), kLocal, true), "");
+  EXPECT_EQ(unsafe_in_musl(musl(), kExit, true), "exit") << "never returns, too";
+}
+
 TEST(MuslFrames, AThreadInItsStartCode) {
   EXPECT_EQ(unsafe_in_musl(musl(), {kLocal}), "musl");
 }
