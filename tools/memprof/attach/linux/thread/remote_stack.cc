@@ -42,6 +42,7 @@ struct RemoteStack::State {
   uint64_t stack_begin = 0;
   bool is_in_signal_frame = false;               // the last one that was added
   std::optional<FrameRegisters> untabled_frame;  // likewise, which no table describes
+  bool is_executing = false;                     // likewise
   size_t frames_before = 0;                      // this part of the walk
   bool is_caller = false;  // the first frame is one that was left by its code: `pc` is in its call
 };
@@ -150,6 +151,7 @@ int add_frame(Dwfl_Frame* frame, void* argument) {
   if (state.untabled && !has_table(state.dwfl, walk->frames.back().address)) {
     Dwarf_Word frame_pointer = 0;
     if (dwfl_frame_reg(frame, kFramePointer, &frame_pointer) != 0) frame_pointer = 0;
+    state.is_executing = !is_call;
     state.untabled_frame = {walk->frames.back().address + (is_call ? 1 : 0), stack_pointer, frame_pointer};
     return DWARF_CB_ABORT;
   }
@@ -176,9 +178,20 @@ void set(State& state, const processor::Registers& registers) {
   state.pc = processor::program_counter(registers);
 }
 
+bool follows_call(const TargetMemory& memory, uint64_t address) {
+  unsigned char before[8];
+  return memory.read(address - sizeof(before), before, sizeof(before)) && processor::ends_in_call(before);
+}
+
 // The walk goes on in the caller, if there is one: right behind a call.
 template <typename State>
-UntabledFrames::Left leave(State& state, FrameRegisters* frame) {
+UntabledFrames::Left leave(State& state, FrameRegisters* frame, bool is_executing) {
+  // What a signal handler returns to is no function, and does not return.
+  const uint64_t sigreturn = state.places.sigreturn_code;
+  const bool is_sigreturn = frame->pc - sigreturn <= kSigreturnBytes;
+  if (is_sigreturn || (!is_executing && !follows_call(*state.memory, frame->pc))) {
+    return UntabledFrames::Left::kUnknown;
+  }
   const auto read = [&state](uint64_t address, uint64_t* word) {
     Dwarf_Word value = 0;
     const bool is_read = read_memory<State>(nullptr, address, &value, &state);
@@ -187,11 +200,7 @@ UntabledFrames::Left leave(State& state, FrameRegisters* frame) {
   };
   const UntabledFrames::Left left = state.untabled->leave(frame, read);
   if (left != UntabledFrames::Left::kToCaller) return left;
-  unsigned char before[8];
-  if (!state.memory->read(frame->pc - sizeof(before), before, sizeof(before)) ||
-      !processor::ends_in_call(before)) {
-    return UntabledFrames::Left::kUnknown;
-  }
+  if (!follows_call(*state.memory, frame->pc)) return UntabledFrames::Left::kUnknown;
   state.pc = frame->pc - 1;
   state.registers[kFramePointer] = frame->bp;
   state.registers[processor::dwarf_stack_pointer()] = frame->sp;
@@ -255,7 +264,7 @@ RemoteStack::Walk RemoteStack::walk(pid_t thread, const processor::Registers& re
     state_->frames_before = walk.frames.size();
     walk.is_complete = dwfl_getthread_frames(state_->dwfl, thread, add_frame<State>, &adding) == 0;
     if (state_->untabled_frame) {
-      const UntabledFrames::Left left = leave(*state_, &*state_->untabled_frame);
+      const UntabledFrames::Left left = leave(*state_, &*state_->untabled_frame, state_->is_executing);
       walk.is_complete = left == UntabledFrames::Left::kIsRoot;
       if (left != UntabledFrames::Left::kToCaller || walk.frames.size() >= kMaxFrames) break;
       continue;

@@ -233,6 +233,9 @@ std::string unsafe_in_musl(const Target& target, const TargetMemory& memory, con
   std::string what = unsafe_in_musl(*target.musl, addresses);
   if (!what.empty() || walk.is_complete) return what;
   if (addresses.empty() || is_in_musl(*target.musl, addresses.back())) return kUnknownCallers;
+  // A library that was loaded since the survey could be an allocator.
+  const MemoryRange* code = range_at(target.ranges, addresses.back());
+  if (code == nullptr || !code->is_code) return kUnknownCallers;
   return scan_for_musl(target, memory, walker, walk.frames.back().stack_pointer);
 }
 
