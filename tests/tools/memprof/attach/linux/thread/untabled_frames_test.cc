@@ -23,7 +23,7 @@ void write_code() {
                                          0x48, 0x83, 0xc4, 0x18,             // add $24, %rsp
                                          0x5d,                               // pop %rbp
                                          0xc3};                              // ret
-  constexpr unsigned char kCaller[] = {0xe8, 0xf6, 0xfe, 0xff, 0xff, 0xf4};  // call kNeverReturns; hlt
+  constexpr unsigned char kCaller[] = {0xe8, 0xfb, 0xfe, 0xff, 0xff, 0xf4};  // call kNeverReturns; hlt
   constexpr unsigned char kAligned[] = {0x48, 0x89, 0xc4, 0xc3};             // mov %rax, %rsp; ret
   memcpy(g_code + kCall - 5, kFunction, sizeof(kFunction));
   memcpy(g_code + kCallsThat, kCaller, sizeof(kCaller));
