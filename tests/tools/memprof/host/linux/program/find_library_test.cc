@@ -62,7 +62,8 @@ TEST(FindLibrary, TheOneForMuslLiesBesideIt) {
   write_file(folder / "memprof/musl/libmemprof.so", "");
   EXPECT_EQ(find_musl_library(ours).path, folder / "memprof/musl/libmemprof.so");
   EXPECT_EQ(find_musl_dlopen_library(ours).path, "");
-  EXPECT_NE(find_musl_dlopen_library(ours).to_do.find("libmemprof-dlopen.so is not beside"), std::string::npos);
+  EXPECT_NE(find_musl_dlopen_library(ours).to_do.find("libmemprof-dlopen.so is not beside"),
+            std::string::npos);
   write_file(folder / "memprof/musl/libmemprof-dlopen.so", "");
   EXPECT_EQ(find_musl_dlopen_library(ours).path, folder / "memprof/musl/libmemprof-dlopen.so");
   setenv("MEMPROF_MUSL_LIBRARY", "", 1);

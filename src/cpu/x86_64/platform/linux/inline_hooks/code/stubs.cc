@@ -140,8 +140,8 @@ constexpr bool kHasFixedCount = true;
 #endif
 
 bool is_always_slow(AllocatorCall call) {
-  return (!kHasFixedCount && call != AllocatorCall::kFree) || call == AllocatorCall::kResizeInPlace || call == AllocatorCall::kDestroyHeap ||
-         call == AllocatorCall::kThrowingReallocate;
+  return (!kHasFixedCount && call != AllocatorCall::kFree) || call == AllocatorCall::kResizeInPlace ||
+         call == AllocatorCall::kDestroyHeap || call == AllocatorCall::kThrowingReallocate;
 }
 
 // rax of the caller while the fast path computes in it.
