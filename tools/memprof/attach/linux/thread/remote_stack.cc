@@ -8,7 +8,6 @@
 #include <cstdlib>
 #include <cstring>
 #include <map>
-#include <optional>
 #include <string>
 
 #include "memprof/attach/linux/thread/untabled_frames.h"
@@ -28,23 +27,24 @@ struct RemoteStack::State {
   }
 
   Dwfl* dwfl = nullptr;
-  bool can_walk = false;
   Places places;
-  std::optional<UntabledFrames> untabled;
-  std::map<uint64_t, std::string> files;  // by the start of the image
-  std::vector<CodeRange> code;            // of all images
+  std::unique_ptr<UntabledFrames> untabled;  // of a process of musl
+  std::map<uint64_t, std::string> files;     // by the start of the image
+  std::vector<CodeRange> code;               // of all images
   // Of the walk that is under way:
-  pid_t thread = 0;
   std::vector<Dwarf_Word> registers;  // by DWARF's numbers
   Dwarf_Word pc = 0;
   const TargetMemory* memory = nullptr;
   const std::vector<char>* stack = nullptr;
   uint64_t stack_begin = 0;
-  bool is_in_signal_frame = false;               // the last one that was added
-  std::optional<FrameRegisters> untabled_frame;  // likewise, which no table describes
-  bool is_executing = false;                     // likewise
-  size_t frames_before = 0;                      // this part of the walk
-  bool is_caller = false;  // the first frame is one that was left by its code: `pc` is in its call
+  size_t frames_before = 0;       // this part of the walk
+  FrameRegisters untabled_frame;  // the last one that was added, if no table describes it
+  pid_t thread = 0;
+  bool can_walk = false;
+  bool is_in_signal_frame = false;  // the last one that was added
+  bool is_untabled = false;         // likewise
+  bool is_executing = false;        // likewise
+  bool is_caller = false;           // the first frame is one that was left by its code: `pc` is in its call
 };
 
 namespace {
@@ -151,6 +151,7 @@ int add_frame(Dwfl_Frame* frame, void* argument) {
   if (state.untabled && !has_table(state.dwfl, walk->frames.back().address)) {
     Dwarf_Word frame_pointer = 0;
     if (dwfl_frame_reg(frame, kFramePointer, &frame_pointer) != 0) frame_pointer = 0;
+    state.is_untabled = true;
     state.is_executing = !is_call;
     state.untabled_frame = {walk->frames.back().address + (is_call ? 1 : 0), stack_pointer, frame_pointer};
     return DWARF_CB_ABORT;
@@ -214,7 +215,8 @@ RemoteStack::RemoteStack(uint64_t pid, const TargetMemory& memory, const std::ve
                          const Places& places)
     : state_(std::make_unique<State>()) {
   state_->places = places;
-  if (places.musl != nullptr) state_->untabled.emplace(memory, images, *places.musl);
+  if (places.musl != nullptr)
+    state_->untabled = std::make_unique<UntabledFrames>(memory, images, *places.musl);
   static constexpr Dwfl_Thread_Callbacks kThreadCallbacks = {
       next_thread<State>, get_thread<State>, read_memory<State>, set_registers<State>, nullptr, nullptr};
   state_->dwfl = dwfl_begin(&kImageCallbacks);
@@ -260,11 +262,11 @@ RemoteStack::Walk RemoteStack::walk(pid_t thread, const processor::Registers& re
   set(*state_, at);
   while (true) {
     state_->is_in_signal_frame = false;
-    state_->untabled_frame.reset();
+    state_->is_untabled = false;
     state_->frames_before = walk.frames.size();
     walk.is_complete = dwfl_getthread_frames(state_->dwfl, thread, add_frame<State>, &adding) == 0;
-    if (state_->untabled_frame) {
-      const UntabledFrames::Left left = leave(*state_, &*state_->untabled_frame, state_->is_executing);
+    if (state_->is_untabled) {
+      const UntabledFrames::Left left = leave(*state_, &state_->untabled_frame, state_->is_executing);
       walk.is_complete = left == UntabledFrames::Left::kIsRoot;
       if (left != UntabledFrames::Left::kToCaller || walk.frames.size() >= kMaxFrames) break;
       continue;

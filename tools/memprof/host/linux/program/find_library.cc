@@ -98,7 +98,7 @@ MuslLibrary find_musl_library(const std::string& library) {
 }
 
 MuslLibrary find_musl_dlopen_library(const std::string& library) {
-  const MuslLibrary preloaded = find_musl_library(library);
+  MuslLibrary preloaded = find_musl_library(library);
   if (preloaded.path.empty()) return preloaded;
   const bool is_in_memory = preloaded.path.compare(0, 6, "/proc/") == 0;  // by carried_libraries()
   const fs::path path = is_in_memory ? fs::path(carried_libraries().musl_dlopen)
