@@ -247,13 +247,18 @@ class Attach(Musl):
     def live(self, attached):
         out = self.folder / "live.pb.gz"
         self.says("wrote", attached.command("live", attached.process.pid, "-o", out, "--force"))
-        return e2e.Profile(out)
+        self.last = e2e.Profile(out)
+        return self.last
 
     def check_kept(self, attached, blocks):
         rows = self.live(attached).by_leaf()
         row = rows["keep_attached"]
         self.assertEqual((row["alloc_objects"], row["inuse_objects"], row["inuse_space"]), (blocks, blocks, blocks * running_program.BYTES))
         self.assertEqual({stack[:2] for stack in row["stacks"]}, {("keep_attached", "main")})
+        own = [row for frames, row, _ in self.last.samples if any(frame.name == "keep_by_library" for frame in frames)]
+        times = blocks // running_program.KEPT
+        self.assertEqual([sum(row[what] for row in own) for what in ("alloc_objects", "inuse_space")],
+                         [3 * times, times * (13 + 303 + 640)])
         self.assertEqual({stack[:2] for stack in rows["busy_block"]["stacks"]}, {("busy_block", "busy")})
 
     def check_attach(self, kind):

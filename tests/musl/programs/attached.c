@@ -52,6 +52,16 @@ __attribute__((noinline)) void keep_attached(void) {
   }
 }
 
+// The C library's own functions call malloc, too: strdup, and musl's calloc and memalign.
+static void* kept_by_library[3 * 64];
+static int kept_by_library_count;
+
+__attribute__((noinline)) void keep_by_library(void) {
+  kept_by_library[kept_by_library_count++] = strdup("twelve bytes");
+  kept_by_library[kept_by_library_count++] = calloc(3, 101);
+  kept_by_library[kept_by_library_count++] = aligned_alloc(64, 640);
+}
+
 __attribute__((noinline)) int wait_for_line(char* line, int size) {
   struct pollfd input = {0, POLLIN, 0};
   while (poll(&input, 1, 20) == 0) {
@@ -70,6 +80,7 @@ int main(void) {
   fflush(stdout);
   while (wait_for_line(line, sizeof(line)) && strcmp(line, "end\n") != 0) {
     keep_attached();
+    keep_by_library();
     puts("kept");
     fflush(stdout);
   }

@@ -20,6 +20,7 @@
 #include "platform/linux/imports/patched_slots.h"
 #include "platform/linux/imports/seen_modules.h"
 #include "platform/linux/imports/slot_writer.h"
+#include "platform/linux/interpose/nested.h"
 #include "platform/linux/interpose/real.h"
 #include "platform/linux/process/other_threads.h"
 #include "platform/object_format.h"
@@ -301,6 +302,7 @@ bool patch(bool prepares) {
   }
   const MuteScope mute;  // the loader may allocate
   bool is_patched = g_patched_by.load(std::memory_order_relaxed) != 0;
+  const bool is_first = !is_patched;
   if (!is_patched && g_targets.choose(g_tables)) {
     pthread_atfork(before_fork, after_fork, after_fork);
     is_patched = true;
@@ -310,6 +312,9 @@ bool patch(bool prepares) {
   if (is_patched) {
     const size_t before = g_lazy.count();
     pass(!g_is_prepared);
+    if (is_first) {
+      interpose::mute_nested_calls();  // musl's calloc calls malloc by a slot that is patched now
+    }
     if (g_lazy.count() > before && !prepares) {
       settle();
     }
