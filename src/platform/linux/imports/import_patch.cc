@@ -284,10 +284,9 @@ bool may_look() {
 
 // For those who may not wait for the loader.  Where nothing is missing, nothing is read.
 void take_note() {
-  const Imports now = imports();
   const uint32_t next = 1 - g_note.load(std::memory_order_relaxed);
   TextSink sink(g_notes[next], kNoteBytes);
-  if (now.refused + now.foreign + now.unbound != 0) {
+  if (const Imports now = imports(); now.refused + now.foreign + now.unbound != 0) {
     describe_modules(g_tables, g_targets, sink);
   }
   sink.finish();
@@ -302,7 +301,6 @@ bool patch(bool prepares) {
   }
   const MuteScope mute;  // the loader may allocate
   bool is_patched = g_patched_by.load(std::memory_order_relaxed) != 0;
-  const bool is_first = !is_patched;
   if (!is_patched && g_targets.choose(g_tables)) {
     pthread_atfork(before_fork, after_fork, after_fork);
     is_patched = true;
@@ -312,9 +310,7 @@ bool patch(bool prepares) {
   if (is_patched) {
     const size_t before = g_lazy.count();
     pass(!g_is_prepared);
-    if (is_first) {
-      interpose::mute_nested_calls();  // musl's calloc calls malloc by a slot that is patched now
-    }
+    interpose::mute_nested_calls();  // musl's calloc calls malloc by a slot that is patched now
     if (g_lazy.count() > before && !prepares) {
       settle();
     }
