@@ -83,8 +83,8 @@ function(memprof_warnings target)
 endfunction()
 
 # Objects of the profiled process. No C++ runtime may be needed there, hence no exceptions, RTTI or guarded
-# statics; hidden by default; initial-exec TLS because the dynamic kind may call malloc; frame pointers and
-# unwind tables so that a walk can pass through our own frames. Optimised in every build: the fast path is
+# statics; hidden by default; initial-exec TLS because the dynamic kind may call malloc (not in musl, whose dlopen takes no other:
+# MEMPROF_DYNAMIC_TLS); frame pointers and unwind tables so that a walk can pass through our own frames. Optimised in every build: the fast path is
 # only a fast path (and a tail call) at -O2.
 function(memprof_target_library name)
   if(NOT ARGN)
@@ -96,11 +96,15 @@ function(memprof_target_library name)
   set_target_properties(${name} PROPERTIES CXX_VISIBILITY_PRESET hidden C_VISIBILITY_PRESET hidden
                                            VISIBILITY_INLINES_HIDDEN ON)
   target_compile_options(${name} PRIVATE
-    -fno-exceptions -fno-rtti -fno-threadsafe-statics -ftls-model=initial-exec -fno-omit-frame-pointer
+    -fno-exceptions -fno-rtti -fno-threadsafe-statics -fno-omit-frame-pointer
+    -ftls-model=$<IF:$<BOOL:${MEMPROF_DYNAMIC_TLS}>,global-dynamic,initial-exec>
     -fasynchronous-unwind-tables)
   # dyld makes a thread's part of thread-local data by malloc, in a hook of malloc: the system's folder has a place instead.
   if(CMAKE_SYSTEM_NAME STREQUAL "Darwin")
     target_compile_options(${name} PRIVATE -femulated-tls)
+  endif()
+  if(MEMPROF_DYNAMIC_TLS)
+    target_compile_definitions(${name} PRIVATE MEMPROF_DYNAMIC_TLS)
   endif()
   if(NOT MEMPROF_SANITIZE)
     target_compile_options(${name} PRIVATE -O2)

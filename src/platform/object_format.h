@@ -24,6 +24,15 @@
 #define MEMPROF_PUBLIC_THREAD_DATA(name) __attribute__((visibility("hidden")))
 #endif
 
+// After the declarator of thread-local data: initial-exec, a fixed offset from the thread pointer, never a call into the loader.
+// With MEMPROF_DYNAMIC_TLS (a library for musl's dlopen, which refuses that model) a call of __tls_get_addr, which neither
+// allocates nor locks in musl.
+#if defined(MEMPROF_DYNAMIC_TLS)
+#define MEMPROF_TLS_MODEL __attribute__((tls_model("global-dynamic")))
+#else
+#define MEMPROF_TLS_MODEL __attribute__((tls_model("initial-exec")))
+#endif
+
 // Where the compiler's thread-local data is a call that may allocate (PE: gcc emulates it; Mach-O: dyld allocates it by malloc at
 // a thread's first use), the sampler's state is found by a slot of the system's instead (platform/thread_slot.h).
 #if !defined(__ELF__)

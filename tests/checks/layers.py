@@ -35,7 +35,7 @@ LAYERS = [
     ("src/dump", ["dump/", "core/", "resident/", "format/", SEAM, "memprof.h"]),  # memprof.h: its results are those of the public face
     ("src/profile", ["profile/", "estimate/", "format/"]),
     ("capi", ["capi/", "core/", "dump/", "estimate/", "format/", SEAM, "memprof.h"]),
-    ("tools", ["memprof/", "profile/", "cpu/", "format/", "memprof.h"]),  # its own headers are written from tools/
+    ("tools", ["memprof/", "profile/", "cpu/", "platform/code/", "format/", "memprof.h"]),  # its own headers are written from tools/
     ("ffi/node/native", ["memprof.h", "frames.h", "javascript_heap.h", "library.h", "places.h", "snapshot.h", "values.h"]),  # itself
     ("ffi", ["memprof.h"]),
 ]

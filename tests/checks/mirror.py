@@ -23,7 +23,7 @@ REFUSES = "refuses: not written for that processor yet"
 EXCEPTIONS = {
     "src/cpu/aarch64/platform/code/relocation.cc": REFUSES,
     "src/cpu/aarch64/platform/linux/inline_hooks/code/no_stubs.cc": REFUSES,
-    "src/cpu/aarch64/platform/linux/stack/code_rule.cc": REFUSES,
+    "src/cpu/aarch64/platform/code/code_rule.cc": REFUSES,
     "src/platform/darwin/hooks/imports.cc": MACOS,
     "src/platform/darwin/hooks/malloc_log.cc": MACOS,
     "src/platform/darwin/hooks/zones.cc": MACOS,

@@ -10,6 +10,7 @@ import argparse
 import os
 import pathlib
 import platform
+import shutil
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -20,9 +21,20 @@ PROCESSORS = ("x86_64", "aarch64")
 
 
 def build(processor, jobs):
-    """Returns (the library, None) or (None, why there is none)."""
-    folder = "musl" if processor == platform.machine() else f"musl-{processor}"
-    return ports.build_library("musl", processor, folder, "libmemprof.so", jobs)
+    """Returns (the library, None) or (None, why there is none). Beside it is the one that processes load while they run, whose
+    thread-local data is of the kind that musl's dlopen takes."""
+    suffix = "" if processor == platform.machine() else f"-{processor}"
+    library, why = ports.build_library("musl", processor, "musl" + suffix, "libmemprof.so", jobs)
+    if library is None:
+        return None, why
+    late, why = ports.build_library("musl", processor, "musl-dlopen" + suffix, "libmemprof-dlopen.so", jobs, "-DMEMPROF_DYNAMIC_TLS=ON")
+    if late is None:
+        return None, why
+    # Replaced, not overwritten: it may be loaded.
+    beside = library.with_name(late.name)
+    shutil.copy(late, beside.with_suffix(".part"))
+    beside.with_suffix(".part").replace(beside)
+    return library, None
 
 
 def main():

@@ -14,11 +14,13 @@ import unittest
 SOURCE = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(SOURCE / "tests/e2e"))
 import e2e  # noqa: E402, pylint: disable=wrong-import-position
+import running_program  # noqa: E402, pylint: disable=wrong-import-position
 import musl_library  # noqa: E402, pylint: disable=wrong-import-position
 
 PROGRAMS = pathlib.Path(__file__).with_name("programs")
 FLAGS = ["-g", "-D_GNU_SOURCE", "-fno-builtin", "-fno-optimize-sibling-calls", "-rdynamic"]
 THREADS, ROUNDS = 8, 1000
+WHOLE = bool(os.environ.get("MEMPROF_TEST_WHOLE"))
 # Function of exact.c: bytes of a block, and blocks of a thread and round; `keep_`: they stay.
 SITES = {"keep_malloc": 101, "keep_aligned": 256, "keep_strdup": 13, "site_small": 11, "site_realloc": 503,
          "site_reallocarray": 707, "site_calloc": 159, "site_posix_memalign": 131, "site_memalign": 137}
@@ -111,7 +113,7 @@ class Counts(Musl):
             self.check_exact(self.profile_of([program, THREADS, ROUNDS]))
 
     def test_with_unwind_tables(self):
-        self.check_runs("zig", 20)
+        self.check_runs("zig", 20 if WHOLE else 10)
 
     def test_without_unwind_tables(self):
         """Of an optimised program without frame pointers."""
@@ -221,7 +223,7 @@ class Run(Musl):
         self.assertEqual(rows["keep_aligned"]["self"]["inuse_space"]["value"], 200 * 256)
 
 
-@unittest.skipUnless(os.environ.get("MEMPROF_TEST_WHOLE"), "zig builds its C++ library for musl first; ./dev musl has it")
+@unittest.skipUnless(WHOLE, "zig builds its C++ library for musl first; ./dev musl has it")
 class Cxx(Musl):
     def test_operators_threads_and_exceptions(self):
         profile = self.profile_of([Programs.get("cxx.cc")])
@@ -235,11 +237,95 @@ class Cxx(Musl):
         self.check_whole(profile)
 
 
+class Attach(Musl):
+    """Into processes of musl that run, and into one that loads the library itself."""
+
+    def says(self, what, done):
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn(what, done.stderr.decode())
+
+    def live(self, attached):
+        out = self.folder / "live.pb.gz"
+        self.says("wrote", attached.command("live", attached.process.pid, "-o", out, "--force"))
+        self.last = e2e.Profile(out)
+        return self.last
+
+    def check_kept(self, attached, blocks):
+        rows = self.live(attached).by_leaf()
+        row = rows["keep_attached"]
+        self.assertEqual((row["alloc_objects"], row["inuse_objects"], row["inuse_space"]), (blocks, blocks, blocks * running_program.BYTES))
+        self.assertEqual({stack[:2] for stack in row["stacks"]}, {("keep_attached", "main")})
+        own = [row for frames, row, _ in self.last.samples if any(frame.name == "keep_by_library" for frame in frames)]
+        times = blocks // running_program.KEPT
+        self.assertEqual([sum(row[what] for row in own) for what in ("alloc_objects", "inuse_space")],
+                         [3 * times, times * (13 + 303 + 640)])
+        self.assertEqual({stack[:2] for stack in rows["busy_block"]["stacks"]}, {("busy_block", "busy")})
+
+    def check_attach(self, kind):
+        with running_program.RunningProgram(Programs.get("attached.c", kind), LIBRARY) as attached:
+            attached.keep()
+            self.says("attached to", attached.attach("-r", "0"))
+            attached.keep()
+            self.check_kept(attached, running_program.KEPT)
+            self.says("stopped in", attached.attach("--stop"))
+            attached.keep()
+            self.says("attached to", attached.attach("-r", "0"))
+            attached.keep()
+            self.check_kept(attached, 2 * running_program.KEPT)
+            self.assertEqual(attached.end(), attached.right_end())
+
+    def test_with_unwind_tables(self):
+        self.check_attach("zig")
+
+    def test_without_unwind_tables(self):
+        if platform.machine() == "x86_64":
+            self.check_attach("musl_gcc")
+
+    def test_the_command_is_killed(self):
+        with running_program.RunningProgram(Programs.get("attached.c", "musl_gcc"), LIBRARY) as attached:
+            for i in range(40 if WHOLE else 8):
+                attached.kill_an_attach(0.02 + 0.005 * i)
+            # One of them may have started it; and on a busy machine the thread waits for its killed command for some seconds.
+            for _ in range(20):
+                done = attached.attach("-r", "0")
+                if b"at work there already" in done.stderr:
+                    attached.attach("--stop")
+                elif b"try again" not in done.stderr:
+                    break
+            self.says("attached to", done)
+            before = self.live(attached).by_leaf().get("keep_attached", {}).get("alloc_objects", 0)
+            attached.keep()
+            self.check_kept(attached, before + running_program.KEPT)
+            self.assertEqual(attached.end(), attached.right_end())
+
+    def test_without_a_library_for_it(self):
+        with running_program.RunningProgram(Programs.get("attached.c"), "") as attached:
+            done = attached.attach()
+            self.assertEqual(done.returncode, 1)
+            self.assertIn("uses musl, and libmemprof.so was built for glibc; build one for musl (./dev musl)", done.stderr.decode())
+            attached.keep()
+            self.assertEqual(attached.end(), attached.right_end())
+
+    def test_a_program_opens_it(self):
+        out = self.folder / "own.pb"
+        done = e2e.run([Programs.get("starts.c"), LIBRARY.with_name("libmemprof-dlopen.so"), out])
+        self.assertEqual((done.returncode, done.stderr), (0, b""), done.stdout)
+        self.memprof("export", out, "-o", self.folder / "named.pb", "--force")
+        row = e2e.Profile(self.folder / "named.pb").by_leaf()["keep_started"]
+        self.assertEqual((row["alloc_objects"], row["alloc_space"], row["inuse_objects"]), (1000, 101_000, 500))
+
+
 class Product(Musl):
     def test_it_needs_the_c_library_only(self):
         done = subprocess.run(["readelf", "-dW", str(LIBRARY)], stdout=subprocess.PIPE, text=True, check=True)
         needed = [line.split("[")[1].split("]")[0] for line in done.stdout.splitlines() if "(NEEDED)" in line]
         self.assertEqual(needed, ["libc.so"])
+
+    def test_what_dlopen_takes(self):
+        """The one that is preloaded keeps thread-local data at fixed places; musl refuses such a one later."""
+        def fixed(library):
+            return "STATIC_TLS" in subprocess.run(["readelf", "-dW", str(library)], stdout=subprocess.PIPE, text=True, check=True).stdout
+        self.assertEqual((fixed(LIBRARY), fixed(LIBRARY.with_name("libmemprof-dlopen.so"))), (True, False))
 
 
 def main():

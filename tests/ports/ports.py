@@ -99,7 +99,7 @@ def run(command, log):
         sys.exit("\n".join([f"{' '.join(map(str, command))} failed; all of it is in {log}", *wrong[:40]]))
 
 
-def build_library(system, processor, folder, name, jobs):
+def build_library(system, processor, folder, name, jobs, *options):
     """Builds libmemprof for another C library or system, in build/FOLDER, by the toolchain file of that name. Returns (lib/NAME
     there, None) or (None, why there is none).
 
@@ -117,7 +117,7 @@ def build_library(system, processor, folder, name, jobs):
         fcntl.flock(lock, fcntl.LOCK_EX)
         run(["cmake", "-G", "Ninja", "-S", ROOT, "-B", folder, "--toolchain", ROOT / f"cmake/toolchains/{system}.cmake",
              f"-DMEMPROF_ZIG={compiler}", f"-DMEMPROF_PROCESSOR={processor}", "-DCMAKE_BUILD_TYPE=RelWithDebInfo", "-DMEMPROF_ENGINE_ONLY=ON",
-             "-DMEMPROF_TESTS=OFF", "-DMEMPROF_WERROR=ON", f"-DMEMPROF_UNITY_ENGINE={'ON' if is_quick else 'OFF'}", *less, *launcher()],
+             "-DMEMPROF_TESTS=OFF", "-DMEMPROF_WERROR=ON", f"-DMEMPROF_UNITY_ENGINE={'ON' if is_quick else 'OFF'}", *less, *options, *launcher()],
             folder / "configure.log")
         run(["cmake", "--build", folder, "-j", str(jobs), "--target", "memprof_shared"], folder / "build.log")
     return folder / "lib" / name, None

@@ -72,6 +72,8 @@ def libraries(processor, jobs, epoch):
                   ["memprof_shared", "memprof_static", "memprof_engine"], jobs, epoch)
     needs_glibc(glibc / "lib/libmemprof.so", GLIBC)
     musl = build(f"musl-{processor}", options, ["memprof_shared"], jobs, epoch)
+    dlopen = build(f"musl-dlopen-{processor}", [*options, "-DMEMPROF_DYNAMIC_TLS=ON"], ["memprof_shared"], jobs, epoch)
+    shutil.copyfile(dlopen / "lib/libmemprof-dlopen.so", musl / "lib/libmemprof-dlopen.so")
     return glibc, musl
 
 
@@ -86,7 +88,8 @@ def needs_glibc(library, newest):
 
 def command(glibc, musl, jobs, epoch):
     """The command as one static file, without what debuggers need."""
-    folder = build("command", [f"-DMEMPROF_CARRY_GLIBC={glibc / 'lib/libmemprof.so'}", f"-DMEMPROF_CARRY_MUSL={musl / 'lib/libmemprof.so'}"],
+    folder = build("command", [f"-DMEMPROF_CARRY_GLIBC={glibc / 'lib/libmemprof.so'}", f"-DMEMPROF_CARRY_MUSL={musl / 'lib/libmemprof.so'}",
+                               f"-DMEMPROF_CARRY_MUSL_DLOPEN={musl / 'lib/libmemprof-dlopen.so'}"],
                    ["memprof_one_file"], jobs, epoch)
     out = FOLDER / "memprof"
     run(["strip", "--strip-all", "-o", out, folder / "one_file/memprof"], FOLDER / "command.log", epoch)

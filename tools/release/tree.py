@@ -31,7 +31,8 @@ def stage(name, libdir, glibc, musl, command, version, epoch):
     install(glibc, libdir, tree, epoch)
     beside = tree / libdir / "memprof/musl"
     beside.mkdir(parents=True)
-    shutil.copyfile(musl / "lib/libmemprof.so", beside / "libmemprof.so", follow_symlinks=True)
+    for library in ("libmemprof.so", "libmemprof-dlopen.so"):
+        shutil.copyfile(musl / "lib" / library, beside / library, follow_symlinks=True)
     strip(tree, epoch)
     (tree / "bin").mkdir(exist_ok=True)
     shutil.copyfile(command, tree / "bin/memprof")

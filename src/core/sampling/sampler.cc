@@ -11,7 +11,7 @@
 namespace memprof {
 
 #if !defined(MEMPROF_THREAD_SLOT)
-__thread ThreadSampler t_sampler __attribute__((tls_model("initial-exec")));
+__thread ThreadSampler t_sampler MEMPROF_TLS_MODEL;
 #endif
 static_assert(offsetof(ThreadSampler, count) ==
               0);  // memprof_abi1_count (capi/include/memprof.h) is where t_sampler is

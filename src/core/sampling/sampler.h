@@ -66,10 +66,8 @@ static_assert(sizeof(ThreadSampler) <= platform::kThreadDataBytes);
 }
 #define t_sampler thread_sampler()
 #else
-// initial-exec: a fixed offset from the thread pointer, never a call into the loader.  __thread and not
-// thread_local: no initialisation wrapper.  Its symbol is that of the public interface, for its first member.
-extern __thread ThreadSampler t_sampler MEMPROF_PUBLIC_THREAD_DATA("memprof_abi1_count")
-    __attribute__((tls_model("initial-exec")));
+// __thread and not thread_local: no initialisation wrapper.  Its symbol is that of the public interface, for its first member.
+extern __thread ThreadSampler t_sampler MEMPROF_PUBLIC_THREAD_DATA("memprof_abi1_count") MEMPROF_TLS_MODEL;
 #endif
 
 // Advances the calling thread's clock by one allocation.  true: the count ran out; call sampler_event.

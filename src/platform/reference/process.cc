@@ -2,6 +2,7 @@
 // The process and its threads (platform/process.h): a fork child is told by posix/fork_handler.h.
 #include "platform/process.h"
 
+#include "platform/object_format.h"
 #include "platform/posix/fork_handler.h"
 
 namespace memprof::platform {
@@ -9,7 +10,7 @@ namespace {
 
 std::atomic<bool> g_is_sandboxed{false};  // relaxed: set by who loads the filter, before it does
 std::atomic<uint32_t> g_last_thread{0};   // relaxed: only the numbers count
-__thread uint32_t t_thread __attribute__((tls_model("initial-exec")));
+__thread uint32_t t_thread MEMPROF_TLS_MODEL;
 
 }  // namespace
 

@@ -3,6 +3,7 @@
 
 #include <cstring>
 
+#include "platform/object_format.h"
 #include "runtime/found_module.h"
 
 namespace memprof::cpython {
@@ -54,7 +55,7 @@ const char* const kNamesOf[Symbol::kNames] = {
 };
 
 // Of the calling thread.
-__thread uint32_t t_suspensions __attribute__((tls_model("initial-exec")));
+__thread uint32_t t_suspensions MEMPROF_TLS_MODEL;
 
 bool fill(const void* const* addresses, Interpreter* found) {
   set_function(found->set_allocator, addresses[Symbol::kSetAllocator]);

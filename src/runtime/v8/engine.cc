@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/v8/engine.h"
 
+#include "platform/object_format.h"
 #include "runtime/found_module.h"
 
 namespace memprof::v8 {
@@ -87,7 +88,7 @@ constexpr uint32_t kFirstVersionWithoutKey = 11;
 constexpr uint32_t kFirstVersionThatMayLockAgain = 11;
 
 // Of the calling thread.
-__thread uint32_t t_suspensions __attribute__((tls_model("initial-exec")));
+__thread uint32_t t_suspensions MEMPROF_TLS_MODEL;
 
 HeapFunctions heap_functions(const void* const* addresses) {
   HeapFunctions heap{};

@@ -17,7 +17,7 @@
 
 namespace memprof::v8 {
 
-__thread uint32_t t_heap_calls __attribute__((tls_model("initial-exec")));
+__thread uint32_t t_heap_calls MEMPROF_TLS_MODEL;
 
 namespace {
 
@@ -65,9 +65,9 @@ std::atomic<bool> g_has_ended{false};   // the main thread's Node; relaxed
 RuntimeHeapTable* g_all = nullptr;      // of several isolates; under g_is_telling
 alignas(RuntimeHeapTable) uint8_t g_all_place[sizeof(RuntimeHeapTable)];
 
-__thread Heap* t_heap __attribute__((tls_model("initial-exec")));
-__thread bool t_has_ended __attribute__((tls_model("initial-exec")));
-__thread uint32_t t_calls_without_node __attribute__((tls_model("initial-exec")));
+__thread Heap* t_heap MEMPROF_TLS_MODEL;
+__thread bool t_has_ended MEMPROF_TLS_MODEL;
+__thread uint32_t t_calls_without_node MEMPROF_TLS_MODEL;
 
 // V8's answer as a tree of the table's.
 class Telling {

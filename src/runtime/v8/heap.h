@@ -17,6 +17,7 @@
 
 #include <cstdint>
 
+#include "platform/object_format.h"
 #include "runtime/v8/engine.h"
 
 namespace memprof::v8 {
@@ -27,7 +28,7 @@ void sample_heap(bool on);
 void leave_heap_alone();
 
 // Whether look_at_heap() has something to do at a call of the thread: a load and a comparison.
-extern __thread uint32_t t_heap_calls __attribute__((tls_model("initial-exec"), visibility("hidden")));
+extern __thread uint32_t t_heap_calls MEMPROF_TLS_MODEL __attribute__((visibility("hidden")));
 inline bool is_heap_due() {
   return __builtin_expect(t_heap_calls != 0, 0) && --t_heap_calls == 0;
 }

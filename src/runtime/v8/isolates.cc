@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "platform/memory.h"
+#include "platform/object_format.h"
 #include "platform/process.h"
 #include "runtime/runtime.h"
 #include "runtime/v8/code/code_name.h"
@@ -20,7 +21,7 @@ std::atomic<uint64_t> g_uses{0};                // relaxed
 std::atomic<bool> g_counts_collections{false};  // relaxed
 
 // Of the calling thread.
-__thread Isolate* t_isolate __attribute__((tls_model("initial-exec")));
+__thread Isolate* t_isolate MEMPROF_TLS_MODEL;
 
 Isolate* find_isolate(const void* isolate) {
   for (Isolate& known : g_isolates) {

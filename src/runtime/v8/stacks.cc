@@ -7,6 +7,7 @@
 #include "core/engine/profiler.h"
 #include "core/engine/runtimes.h"
 #include "format/runtime_frame.h"
+#include "platform/object_format.h"
 #include "platform/process.h"
 #include "runtime/merge.h"
 #include "runtime/v8/code/code_name.h"
@@ -24,9 +25,9 @@ constexpr uint8_t kNoLines = 0;       // a position is its line: there is no tab
 
 std::atomic<bool> g_shows_glue{false};  // relaxed
 std::atomic<bool> g_has_stacks{false};  // relaxed: MEMPROF_STACKS_READ was said
-__thread uint32_t t_unknown_stacks __attribute__((tls_model("initial-exec")));
+__thread uint32_t t_unknown_stacks MEMPROF_TLS_MODEL;
 enum class ThreadKind : uint32_t { kNotAsked, kMain, kOther };
-__thread ThreadKind t_kind __attribute__((tls_model("initial-exec")));
+__thread ThreadKind t_kind MEMPROF_TLS_MODEL;
 
 struct Sample {
   uint32_t count;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "unwind/tables/rule_cache.h"
 
+#include "platform/object_format.h"
+
 namespace memprof::unwind {
 
 RuleCache g_rule_cache;
@@ -8,7 +10,7 @@ RuleCache g_rule_cache;
 namespace {
 
 // How many unloads the calling thread is in.
-__thread uint32_t t_unloads __attribute__((tls_model("initial-exec")));
+__thread uint32_t t_unloads MEMPROF_TLS_MODEL;
 
 }  // namespace
 

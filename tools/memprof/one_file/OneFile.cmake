@@ -3,6 +3,7 @@
 # objects as the command, linked once more, with archives of the distribution only.  Made where these are to be had.
 set(MEMPROF_CARRY_GLIBC "" CACHE FILEPATH "The library for programs of glibc in the one-file command; empty: this build's")
 set(MEMPROF_CARRY_MUSL "" CACHE FILEPATH "The library for programs of musl in the one-file command; empty: none")
+set(MEMPROF_CARRY_MUSL_DLOPEN "" CACHE FILEPATH "The one that running processes of musl load; empty: none")
 if(NOT MEMPROF_PLATFORM STREQUAL "linux" OR NOT TARGET memprof_shared OR NOT CMAKE_CXX_COMPILER_ID STREQUAL "GNU" OR MEMPROF_SANITIZE)
   return()
 endif()
@@ -46,7 +47,9 @@ endif()
 set(carried ${CMAKE_CURRENT_BINARY_DIR}/one_file)
 set(carry ${CMAKE_CURRENT_SOURCE_DIR}/one_file/carry.cmake)
 add_custom_command(OUTPUT ${carried}/memprof/one_file/carried_files.h VERBATIM DEPENDS ${carry} memprof_shared ${MEMPROF_CARRY_GLIBC} ${MEMPROF_CARRY_MUSL}
-                   COMMAND ${CMAKE_COMMAND} -D GLIBC=${glibc} -D MUSL=${MEMPROF_CARRY_MUSL} -D STRIP=${CMAKE_STRIP} -D FOLDER=${carried} -P ${carry})
+                   ${MEMPROF_CARRY_MUSL_DLOPEN}
+                   COMMAND ${CMAKE_COMMAND} -D GLIBC=${glibc} -D MUSL=${MEMPROF_CARRY_MUSL}
+                           -D MUSL_DLOPEN=${MEMPROF_CARRY_MUSL_DLOPEN} -D STRIP=${CMAKE_STRIP} -D FOLDER=${carried} -P ${carry})
 target_sources(memprof_one_file PRIVATE ${carried}/memprof/one_file/carried_files.h)
 set_source_files_properties(one_file/carried.cc PROPERTIES OBJECT_DEPENDS ${carried}/memprof/one_file/carried_files.h)
 target_include_directories(memprof_one_file PRIVATE ${carried})

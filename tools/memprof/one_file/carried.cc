@@ -13,6 +13,9 @@ MEMPROF_CARRY(memprof_carried_glibc, MEMPROF_CARRIED_GLIBC);
 #ifdef MEMPROF_CARRIED_MUSL
 MEMPROF_CARRY(memprof_carried_musl, MEMPROF_CARRIED_MUSL);
 #endif
+#ifdef MEMPROF_CARRIED_MUSL_DLOPEN
+MEMPROF_CARRY(memprof_carried_musl_dlopen, MEMPROF_CARRIED_MUSL_DLOPEN);
+#endif
 // NOLINTEND(bugprone-macro-parentheses, readability-identifier-naming)
 
 namespace memprof::cli {
@@ -24,6 +27,10 @@ const Carried& carried_by_this_command() {
 #ifdef MEMPROF_CARRIED_MUSL
       {"memprof/musl/libmemprof.so", memprof_carried_musl,
        static_cast<size_t>(memprof_carried_musl_end - memprof_carried_musl)},
+#endif
+#ifdef MEMPROF_CARRIED_MUSL_DLOPEN
+      {"memprof/musl/libmemprof-dlopen.so", memprof_carried_musl_dlopen,
+       static_cast<size_t>(memprof_carried_musl_dlopen_end - memprof_carried_musl_dlopen)},
 #endif
   };
   static const Carried kCarried{MEMPROF_CARRIED_ID, kFiles, sizeof(kFiles) / sizeof(kFiles[0])};

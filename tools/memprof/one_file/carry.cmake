@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-# cmake -D GLIBC=libmemprof.so -D MUSL=libmemprof.so -D STRIP=strip -D FOLDER=out -P carry.cmake: the libraries without what
-# debuggers need, and carried_files.h, which names them.  MUSL may be empty.
+# cmake -D GLIBC=libmemprof.so -D MUSL=libmemprof.so -D MUSL_DLOPEN=libmemprof-dlopen.so -D STRIP=strip -D FOLDER=out -P carry.cmake: the libraries without what
+# debuggers need, and carried_files.h, which names them.  Those of musl may be empty.
 file(MAKE_DIRECTORY ${FOLDER}/memprof/one_file)
 set(text "")
 set(hashes "")
-foreach(name GLIBC MUSL)
+foreach(name GLIBC MUSL MUSL_DLOPEN)
   if(${name})
     string(TOLOWER ${name} lower)
     set(file ${FOLDER}/libmemprof.${lower}.so)

@@ -12,7 +12,7 @@ namespace memprof::cpu {
 inline constexpr bool kKeepsOrder = false;
 // Can code be moved, so that a jump takes its place (platform/code/relocation.h)?
 inline constexpr bool kMovesCode = false;
-// Can code without unwind tables be left by what its instructions do (platform/linux/stack/code_rule.h)?
+// Can code without unwind tables be left by what its instructions do (platform/code/code_rule.h)?
 inline constexpr bool kFollowsCode = false;
 // Is the trampoline of signals, which Linux's kernel brings, without an unwind table?
 inline constexpr bool kHasBareTrampoline = true;

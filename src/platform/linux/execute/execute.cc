@@ -20,6 +20,7 @@
 
 #include "core/engine/profiler.h"
 #include "core/sampling/sampler.h"
+#include "platform/linux/libc/c_library.h"
 #include "platform/linux/programs/preload_list.h"
 #include "platform/linux/programs/program_file.h"
 #include "platform/linux/programs/sibling_library.h"
@@ -49,7 +50,7 @@ Next g_next;
 
 template <typename Function>
 void find(const char* name, Function** found) {
-  *found = reinterpret_cast<Function*>(dlsym(RTLD_NEXT, name));
+  *found = reinterpret_cast<Function*>(platform::libc::find_next(name));
 }
 
 // Whoever looks them up finds the same.  At the start, when no other thread has the loader's lock, as it may in a

@@ -20,8 +20,10 @@
 #include "platform/linux/imports/patched_slots.h"
 #include "platform/linux/imports/seen_modules.h"
 #include "platform/linux/imports/slot_writer.h"
+#include "platform/linux/interpose/nested.h"
 #include "platform/linux/interpose/real.h"
 #include "platform/linux/process/other_threads.h"
+#include "platform/object_format.h"
 #include "platform/process.h"
 
 namespace memprof::platform {
@@ -84,7 +86,7 @@ void leave() {
 
 // A child has only the thread that forked.  If it took longer (the thread forks in a callback of the loader
 // that the pass waits for), the child goes without.
-thread_local bool t_entered_for_fork __attribute__((tls_model("initial-exec"))) = false;
+thread_local bool t_entered_for_fork MEMPROF_TLS_MODEL = false;
 
 void before_fork() {
   t_entered_for_fork = enter();
@@ -282,10 +284,9 @@ bool may_look() {
 
 // For those who may not wait for the loader.  Where nothing is missing, nothing is read.
 void take_note() {
-  const Imports now = imports();
   const uint32_t next = 1 - g_note.load(std::memory_order_relaxed);
   TextSink sink(g_notes[next], kNoteBytes);
-  if (now.refused + now.foreign + now.unbound != 0) {
+  if (const Imports now = imports(); now.refused + now.foreign + now.unbound != 0) {
     describe_modules(g_tables, g_targets, sink);
   }
   sink.finish();
@@ -309,6 +310,7 @@ bool patch(bool prepares) {
   if (is_patched) {
     const size_t before = g_lazy.count();
     pass(!g_is_prepared);
+    interpose::mute_nested_calls();  // musl's calloc calls malloc by a slot that is patched now
     if (g_lazy.count() > before && !prepares) {
       settle();
     }

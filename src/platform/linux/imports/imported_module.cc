@@ -2,6 +2,7 @@
 #include "platform/linux/imports/imported_module.h"
 
 #include <string.h>
+#include <sys/auxv.h>
 
 #include "cpu/facts.h"
 
@@ -11,7 +12,11 @@ namespace {
 using interpose::g_hooks;
 using interpose::HookKind;
 
+// musl's has no name everywhere.
 bool is_c_library(const ImportTable& table) {
+  if (table.contains(reinterpret_cast<uint64_t>(&getauxval))) {
+    return true;
+  }
   const char* name = table.soname();
   return name != nullptr && (strncmp(name, "libc.so", 7) == 0 || strncmp(name, "libc.musl", 9) == 0);
 }

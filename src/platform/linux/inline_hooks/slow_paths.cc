@@ -12,13 +12,14 @@
 #include "platform/clock.h"
 #include "platform/linux/inline_hooks/hooked_call.h"
 #include "platform/linux/inline_hooks/verification.h"
+#include "platform/object_format.h"
 #include "platform/process.h"
 
 namespace memprof::platform {
 namespace {
 
-__thread const InnerHeap* t_trying __attribute__((tls_model("initial-exec"))) = nullptr;
-__thread uint32_t t_calls_while_trying __attribute__((tls_model("initial-exec"))) = 0;
+__thread const InnerHeap* t_trying MEMPROF_TLS_MODEL = nullptr;
+__thread uint32_t t_calls_while_trying MEMPROF_TLS_MODEL = 0;
 
 bool allocates(AllocatorCall call) {
   return call == AllocatorCall::kAllocate || call == AllocatorCall::kThrowingAllocate ||

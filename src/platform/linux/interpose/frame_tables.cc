@@ -79,7 +79,7 @@ uint64_t find_for(uint32_t call, uint64_t caller) {
 
 [[gnu::noinline]] uint64_t ask_loader(uint32_t call, uint64_t caller) {
   const MuteScope mute;  // what the loader allocates is ours
-  uint64_t real = reinterpret_cast<uint64_t>(dlsym(RTLD_NEXT, kNames[call]));
+  uint64_t real = reinterpret_cast<uint64_t>(platform::libc::find_next(kNames[call]));
   if (real != 0) {
     g_real_frame_calls[call].store(real, std::memory_order_release);
   } else if ((real = find_for(call, caller)) != 0) {

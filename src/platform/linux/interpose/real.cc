@@ -131,7 +131,7 @@ void* first_front_realloc(void* block, size_t size) {
 
 template <typename Function>
 void set(Function*& slot, const char* name, Function* otherwise) {
-  void* found = dlsym(RTLD_NEXT, name);
+  void* found = platform::libc::find_next(name);
   slot = found != nullptr ? reinterpret_cast<Function*>(found) : otherwise;
 }
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "platform/linux/interpose/real.h"
 
-#include <dlfcn.h>
 #include <errno.h>
 #include <sys/syscall.h>
 
+#include "platform/linux/libc/c_library.h"
 #include "platform/linux/memory/system_call.h"
 
 // Where libc is linked statically, its sbrk has another name, too.
@@ -40,7 +40,7 @@ void* first_mremap(void* address, size_t old_size, size_t new_size, int flags, v
 // take again.
 template <typename Function>
 Function* look_up(const char* name, Function* otherwise) {
-  void* const found = dlsym(RTLD_NEXT, name);
+  void* const found = platform::libc::find_next(name);
   return found != nullptr ? reinterpret_cast<Function*>(found) : otherwise;
 }
 
@@ -71,7 +71,7 @@ void publish_found(Function*& slot, Function* found) {
 
 template <typename Function>
 void find(Function*& slot, const char* name) {
-  publish_found(slot, reinterpret_cast<Function*>(dlsym(RTLD_NEXT, name)));
+  publish_found(slot, reinterpret_cast<Function*>(platform::libc::find_next(name)));
 }
 
 }  // namespace

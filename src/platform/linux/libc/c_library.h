@@ -39,6 +39,10 @@ Allocator own_allocator();
 // versions.  Takes the loader's lock.
 void* find_first_version(const char* name);
 
+// `name` behind this library in the loader's order, where programs' calls go on from a hook; nullptr: nobody defines it.  Where
+// this library was opened by dlopen, behind which musl has nothing: what programs' calls come to.  Takes the loader's lock.
+void* find_next(const char* name);
+
 // Namespaces of modules beside the program's own (dlmopen); `debug`: the loader's _r_debug, or nullptr.  false: the loader
 // does not say.  The caller holds the loader's lock.
 bool count_namespaces(const r_debug* debug, uint64_t* count);

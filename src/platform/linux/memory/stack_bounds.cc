@@ -14,6 +14,7 @@
 #include "platform/linux/libc/c_library.h"
 #include "platform/linux/memory/system_call.h"
 #include "platform/memory_areas.h"
+#include "platform/object_format.h"
 #include "platform/process.h"
 #include "platform/stack.h"
 
@@ -37,7 +38,7 @@ struct Remembered {
   uint64_t high;
 };
 
-__thread Remembered t_stack __attribute__((tls_model("initial-exec")));
+__thread Remembered t_stack MEMPROF_TLS_MODEL;
 
 uint64_t page_of(uint64_t address) {
   return address & ~(kSmallestPage - 1);

@@ -3,9 +3,9 @@
 
 #include <sys/auxv.h>
 
+#include "platform/code/code_rule.h"
 #include "platform/linux/libc/c_library.h"
 #include "platform/linux/modules/elf_image.h"
-#include "platform/linux/stack/code_rule.h"
 #include "unwind/walk/call_site.h"
 
 namespace memprof::platform {

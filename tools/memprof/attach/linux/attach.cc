@@ -27,6 +27,7 @@
 #include "memprof/attach/linux/thread/traced_thread.h"
 #include "memprof/console/console.h"
 #include "memprof/console/failure.h"
+#include "memprof/host/program/find_library.h"
 
 namespace memprof::cli {
 namespace {
@@ -61,6 +62,7 @@ class Session {
   Session(uint64_t pid, const AttachOptions& options, const AttachResult& before = {})
       : options_(options),
         target_(settled_survey(pid, &state_)),
+        library_(options.library),
         walker_(pid, TargetMemory(pid, TargetMemory::Access::kRead), target_.images, places_in(target_)),
         result_(before) {}
 
@@ -70,6 +72,12 @@ class Session {
     if (has_library()) state_ = state_there(target_.pid);
     const std::string refusal = why_not_started(target_.pid, has_library(), state_, options_);
     if (!refusal.empty()) fail(target_, refusal);
+    if (!target_.musl || has_library()) return;
+    const MuslLibrary found = find_musl_dlopen_library(options_.library);
+    if (found.path.empty()) {
+      fail(target_, "it uses musl, and libmemprof.so was built for glibc; " + found.to_do);
+    }
+    library_ = found.path;
   }
 
   // The library is there.
@@ -103,11 +111,11 @@ class Session {
   }
 
   void load() {
-    result_.used_memory_file = !sees_file(target_.pid, options_.library);
+    result_.used_memory_file = !sees_file(target_.pid, library_);
     run([this](GuardedCalls* calls) {
       const std::string no_file = "/";  // that cannot be loaded, should nobody write another name
-      const uint64_t path_at = calls->data(result_.used_memory_file ? no_file + std::string(60, '\0')
-                                                                    : with_end(options_.library));
+      const uint64_t path_at =
+          calls->data(result_.used_memory_file ? no_file + std::string(60, '\0') : with_end(library_));
       size_t made = 0;
       if (result_.used_memory_file) {
         made = calls->system_call(SYS_memfd_create, calls->data(with_end(kMemoryFileName)),
@@ -121,7 +129,8 @@ class Session {
       const size_t opened = calls->function("dlopen", path_at, RTLD_NOW);
       if (result_.used_memory_file) calls->system_call_with_result(SYS_close, made);
       const size_t error = calls->function("dlerror");
-      calls->may_fail(error, CallStep::kIfNotZero);
+      // musl tells of lookups by the library's own constructors, too; there the next step finds nothing where nothing was opened.
+      if (!target_.musl) calls->may_fail(error, CallStep::kIfNotZero);
       const auto find = [&](const char* name) {
         const size_t found = calls->function_with_result("dlsym", opened, calls->data(with_end(name)));
         calls->may_fail(found, CallStep::kIfZero);
@@ -137,9 +146,9 @@ class Session {
               "it cannot make a file in memory: " + error_text(static_cast<int>(-result_of(image, made)));
         } else if (result_of(image, opened) == 0) {
           if (error_.empty())
-            error_ = "it cannot load " + options_.library + ": " + text_at(memory, result_of(image, error));
+            error_ = "it cannot load " + library_ + ": " + text_at(memory, result_of(image, error));
         } else if (result_of(image, prepare_at) == 0) {
-          error_ = options_.library + " is no library of memprof";
+          error_ = library_ + " is no library of memprof";
         } else {
           prepare_imports_at_ = static_cast<uint64_t>(result_of(image, prepare_at));
           read(image, memory);
@@ -242,7 +251,7 @@ class Session {
   uint32_t fill(const TargetMemory& memory, uint64_t result_at, uint64_t path_at) {
     int64_t fd = -1;
     if (!memory.read(result_at, &fd, sizeof(fd))) return 1;
-    error_ = fill_memory_file(target_.pid, fd, options_.library);
+    error_ = fill_memory_file(target_.pid, fd, library_);
     const std::string path = with_end("/proc/self/fd/" + std::to_string(fd));
     if (error_.empty()) memory.write(path_at, path.data(), path.size());
     return 1;
@@ -257,6 +266,7 @@ class Session {
   const AttachOptions& options_;
   uint32_t state_ = MEMPROF_STATE_UNINITIALIZED;  // of memprof there; to stop it nobody asks
   Target target_;
+  std::string library_;  // the file to load
   RemoteStack walker_;
   AttachResult result_;
   RemoteCall::Answer answer_;

@@ -96,4 +96,21 @@ inline constexpr LibraryCall kLibraryCalls[] = {
     {SYS_restart_syscall, "restart_syscall"},
 };
 
+// What is asked besides in a process of musl: by its loader, which opens files in its own way and orders the other threads, and by
+// its locks.  Recorded with strace (tests/musl/programs/starts.c).
+inline constexpr LibraryCall kMuslCalls[] = {
+    {SYS_mmap, "mmap", {{2, 0x1}, {3, 0x2}}},
+    {SYS_mmap, "mmap", {{2, 0x3}, {3, 0x12}}},
+    {SYS_mmap, "mmap", {{2, 0x5}, {3, 0x12}}},
+#if defined(SYS_open)
+    {SYS_open, "open", {{1, 0x88000}}},
+    {SYS_stat, "stat"},
+#endif
+    {SYS_fcntl, "fcntl", {{1, 0x2}}},
+    {SYS_futex, "futex", {{1, 0x0}}},
+    {SYS_futex, "futex", {{1, 0x1}}},
+    {SYS_membarrier, "membarrier", {{0, 0x8}}},
+    {SYS_rt_sigprocmask, "rt_sigprocmask", {{0, 0x1}}},
+};
+
 }  // namespace memprof::cli

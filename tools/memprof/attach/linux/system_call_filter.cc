@@ -163,8 +163,11 @@ uint32_t filter_result(const std::vector<sock_filter>& filter, const seccomp_dat
   return SECCOMP_RET_KILL_PROCESS;
 }
 
-std::string altered_call(const std::vector<sock_filter>& filter) {
-  for (const LibraryCall& each : kLibraryCalls) {
+namespace {
+
+template <size_t kCount>
+std::string altered_of(const LibraryCall (&calls)[kCount], const std::vector<sock_filter>& filter) {
+  for (const LibraryCall& each : calls) {
     seccomp_data call{};
     call.nr = static_cast<int>(each.number);
     call.arch = processor::audit_architecture();
@@ -175,6 +178,13 @@ std::string altered_call(const std::vector<sock_filter>& filter) {
     if (what != nullptr) return std::string(what) + each.name;
   }
   return {};
+}
+
+}  // namespace
+
+std::string altered_call(const std::vector<sock_filter>& filter, bool is_musl) {
+  const std::string altered = altered_of(kLibraryCalls, filter);
+  return altered.empty() && is_musl ? altered_of(kMuslCalls, filter) : altered;
 }
 
 void check_filters(const Target& target, const TracedThread& thread) {
@@ -195,7 +205,7 @@ void check_filters(const Target& target, const TracedThread& thread) {
               "ftruncate and madvise",
           kRefused);
     }
-    const std::string altered = altered_call(filter);
+    const std::string altered = altered_call(filter, target.musl.has_value());
     if (altered.empty()) continue;
     throw Failure(
         "attach: " + target.shown + " has a filter of system calls (seccomp) that " + altered + kWayOut,

@@ -22,8 +22,8 @@ namespace memprof::cli {
 uint32_t filter_result(const std::vector<sock_filter>& filter, const seccomp_data& call);
 
 // What a filter does for the first system call of memprof's (library_calls.h) that it does not let through, like "ends it
-// for mmap"; empty: it lets all of them through.
-std::string altered_call(const std::vector<sock_filter>& filter);
+// for mmap"; empty: it lets all of them through.  `is_musl`: of a process of musl.
+std::string altered_call(const std::vector<sock_filter>& filter, bool is_musl = false);
 
 // Refuses where a filter of the stopped thread lets one not through, or cannot be read, and where another thread has
 // filters of its own.  Filters that this command has as well, as in one container, are those that it lives with itself.

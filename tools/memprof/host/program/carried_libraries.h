@@ -46,10 +46,11 @@ std::vector<CacheFolder> cache_folders();
 // below; empty, and in `reasons` why each candidate was refused, if none will do.
 std::string unpack(const Carried& carried, const std::vector<CacheFolder>& candidates, std::string* reasons);
 
-// The paths of both libraries, unpacked; empty where there are none.
+// The paths of the libraries, unpacked; empty where there are none.
 struct CarriedLibraries {
   std::string glibc;
   std::string musl;
+  std::string musl_dlopen;  // that running processes of musl load
 };
 
 // Those that this command carries.  Throws Failure when it carries some and they can be put nowhere.

@@ -23,5 +23,7 @@ struct MuslLibrary {
 MuslLibrary find_musl_library(const std::string& library);
 // Beside what find_library() finds.
 MuslLibrary find_musl_library();
+// The one beside it that a running process of musl can load: libmemprof-dlopen.so.
+MuslLibrary find_musl_dlopen_library(const std::string& library);
 
 }  // namespace memprof::cli

@@ -19,6 +19,7 @@
 #include "platform/linux/interpose/hook_name.h"
 #include "platform/linux/interpose/real.h"
 #include "platform/linux/interpose/sample.h"
+#include "platform/linux/libc/c_library.h"
 #include "platform/messages.h"
 
 using memprof::g_sampled_filter;
@@ -34,7 +35,7 @@ namespace {
 // The operator of the standard library, wherever it was loaded: after us, or by dlopen in a scope of its own.
 void* find_operator(const char* name) {
   memprof::MuteScope mute;
-  void* found = dlsym(RTLD_NEXT, name);
+  void* found = memprof::platform::libc::find_next(name);
   static const char* const kLibraries[] = {"libstdc++.so.6", "libc++.so.1", "libc++abi.so.1"};
   for (const char* library : kLibraries) {
     if (found != nullptr) {

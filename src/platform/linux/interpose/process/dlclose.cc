@@ -3,7 +3,6 @@
 // another library can be loaded at the same addresses.  Where import tables are patched, libraries that were
 // loaded meanwhile are noticed, as by the hooks of loader_calls.h.
 //
-#include <dlfcn.h>
 
 #include <atomic>
 
@@ -12,6 +11,7 @@
 #include "platform/linux/interpose/hook_name.h"
 #include "platform/linux/interpose/loader_calls.h"
 #include "platform/linux/interpose/process/deep_binding.h"
+#include "platform/linux/libc/c_library.h"
 #include "unwind/tables/rule_cache.h"
 
 namespace {
@@ -30,7 +30,7 @@ MEMPROF_DEFINE_HOOK(int, dlclose, (void* handle)) {
     real = g_real_dlclose.load(std::memory_order_relaxed);
   }
   if (real == nullptr) {
-    real = reinterpret_cast<Dlclose>(dlsym(RTLD_NEXT, "dlclose"));
+    real = reinterpret_cast<Dlclose>(memprof::platform::libc::find_next("dlclose"));
     if (real == nullptr) {
       return -1;
     }

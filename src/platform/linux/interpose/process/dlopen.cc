@@ -3,13 +3,13 @@
 //
 // Model: each keeps its arguments, calls a function that says where the real one is, and jumps there. So that one has its
 // real caller, whose search paths and namespace it looks at.
-#include <dlfcn.h>
 
 #include <atomic>
 
 #include "core/sampling/sampler.h"
 #include "platform/linux/interpose/forwarding_hook.h"
 #include "platform/linux/interpose/process/deep_binding.h"
+#include "platform/linux/libc/c_library.h"
 
 #if !defined(MEMPROF_LOCAL_HOOKS)
 namespace {
@@ -33,7 +33,7 @@ Function find_real(std::atomic<Function>& real, const char* name, Function other
   Function found = real.load(std::memory_order_relaxed);
   if (found == nullptr) {
     const memprof::MuteScope mute;
-    found = reinterpret_cast<Function>(dlsym(RTLD_NEXT, name));
+    found = reinterpret_cast<Function>(memprof::platform::libc::find_next(name));
     found = found != nullptr ? found : otherwise;
     real.store(found, std::memory_order_relaxed);
   }

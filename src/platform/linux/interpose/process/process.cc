@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // Begin and end of the process, as the interposer sees them.
-#include <dlfcn.h>
 #include <stdlib.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -15,6 +14,7 @@
 #include "platform/linux/interpose/process/deep_binding.h"
 #include "platform/linux/interpose/real.h"
 #include "platform/linux/interpose/sample.h"
+#include "platform/linux/libc/c_library.h"
 #include "platform/posix/environment.h"
 #include "platform/posix/fork_handler.h"
 #include "platform/process.h"
@@ -90,7 +90,7 @@ RegisterExit register_exit() {
   RegisterExit found = real.load(std::memory_order_relaxed);
   if (found == nullptr) {
     const MuteScope mute;
-    found = reinterpret_cast<RegisterExit>(dlsym(RTLD_NEXT, "__cxa_atexit"));
+    found = reinterpret_cast<RegisterExit>(platform::libc::find_next("__cxa_atexit"));
     real.store(found, std::memory_order_relaxed);
   }
   return found;

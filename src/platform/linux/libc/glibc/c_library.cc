@@ -53,6 +53,10 @@ void* find_first_version(const char* name) {
   return dlvsym(RTLD_DEFAULT, name, cpu::kFirstGlibc);
 }
 
+void* find_next(const char* name) {
+  return dlsym(RTLD_NEXT, name);
+}
+
 bool has_unwind_tables() {
   return true;
 }

@@ -50,6 +50,21 @@ void* find_first_version(const char* name) {
   return nullptr;
 }
 
+// The loader's list ends at a library that was opened by dlopen.
+void* find_next(const char* name) {
+  void* const next = dlsym(RTLD_NEXT, name);
+  if (next != nullptr) {
+    return next;
+  }
+  void* const first = dlsym(RTLD_DEFAULT, name);
+  Dl_info info;
+  Dl_info own;
+  const bool is_ours = first != nullptr && dladdr(first, &info) != 0 &&
+                       dladdr(reinterpret_cast<void*>(&find_next), &own) != 0 &&
+                       info.dli_fbase == own.dli_fbase;
+  return is_ours ? nullptr : first;
+}
+
 // It is built without, as most programs that C compilers link with it.
 bool has_unwind_tables() {
   return false;
@@ -65,8 +80,7 @@ void learn_functions() {
     // Some of them are hooks of ours, which programs call; the C library calls its own.
     g_noreturns[2 * i].store(reinterpret_cast<uint64_t>(dlsym(RTLD_DEFAULT, kNames[i])),
                              std::memory_order_relaxed);
-    g_noreturns[2 * i + 1].store(reinterpret_cast<uint64_t>(dlsym(RTLD_NEXT, kNames[i])),
-                                 std::memory_order_relaxed);
+    g_noreturns[2 * i + 1].store(reinterpret_cast<uint64_t>(find_next(kNames[i])), std::memory_order_relaxed);
   }
 }
 

@@ -72,6 +72,13 @@ TEST(SystemCallFilter, EveryCallAndEveryAnswer) {
   EXPECT_EQ(altered_call(one(SYS_reboot, SECCOMP_RET_KILL_PROCESS)), "");
 }
 
+TEST(SystemCallFilter, WhatMuslAsksBesides) {
+  const Filter filter = one(SYS_membarrier, SECCOMP_RET_KILL_PROCESS);
+  EXPECT_EQ(altered_call(filter), "");
+  EXPECT_EQ(altered_call(filter, true), "ends it for membarrier");
+  EXPECT_EQ(altered_call(one(SYS_membarrier, SECCOMP_RET_ALLOW), true), "");
+}
+
 TEST(SystemCallFilter, WhatACallIsAskedFor) {
   // mprotect to PROT_READ | PROT_EXEC, as of code that is patched.
   const Filter filter = {BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),

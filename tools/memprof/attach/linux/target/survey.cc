@@ -9,7 +9,9 @@
 #include <fstream>
 #include <string_view>
 
+#include "cpu/facts.h"
 #include "memprof/attach/linux/processor/processor.h"
+#include "memprof/attach/linux/target/musl_frames.h"
 #include "memprof/console/console.h"
 #include "memprof/console/failure.h"
 #include "memprof/host/linux/process/proc_path.h"
@@ -137,7 +139,12 @@ const TargetImage& find_c_library(const Target& target) {
   const auto found = std::find_if(target.images.begin(), target.images.end(), is_c_library);
   if (found != target.images.end()) return *found;
   if (is_musl(target)) {
-    refuse(target.shown + " uses musl; memprof's library is for glibc: use a build of it for that");
+    const auto musl = std::find_if(target.images.begin(), target.images.end(), is_musl_library);
+    if (musl == target.images.end()) {
+      refuse(target.shown + " uses a musl that memprof does not know; " + kStartAnew);
+    }
+    if (cpu::kFollowsCode) return *musl;
+    refuse(target.shown + " uses musl, whose stacks memprof cannot read on this processor; " + kStartAnew);
   }
   refuse_if_changed(target, std::any_of(target.images.begin(), target.images.end(), is_loader));
   refuse(
@@ -164,6 +171,7 @@ void read_started(const TargetMemory& memory, Target* target) {
 
 void find_calls(const TargetMemory& memory, Target* target) {
   const TargetImage& c_library = find_c_library(*target);
+  if (!is_c_library(c_library)) target->musl = c_library;
   for (const char* name : kCalls) {
     const uint64_t address = c_library.function(name);
     if (address == 0) {
@@ -179,11 +187,11 @@ void find_calls(const TargetMemory& memory, Target* target) {
     refuse_if_changed(*target, false);
     refuse(target->shown + " uses a C library that memprof does not know; " + kStartAnew);
   }
-  target->unsafe.add_c_library(c_library);
+  if (!target->musl) target->unsafe.add_c_library(c_library);
 }
 
 void look_at_images(const std::string& executable, Target* target) {
-  bool has_loader = false;
+  bool has_loader = target->musl.has_value();
   for (const TargetImage& image : target->images) {
     if (auto functions = memprof_functions(image); !functions.empty()) {
       target->memprof = std::move(functions);
@@ -197,7 +205,7 @@ void look_at_images(const std::string& executable, Target* target) {
       target->unsafe.add_image(image, "the loader");
       continue;
     }
-    if (is_c_library(image)) continue;
+    if (is_c_library(image) || (target->musl && image.start == target->musl->start)) continue;
     if (image.function("malloc") == 0 || image.function("free") == 0) continue;
     if (image.path == executable) {
       refuse(target->shown +

@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -26,6 +27,7 @@ struct Target {
   std::vector<MemoryRange> ranges;
   std::vector<TargetImage> images;
   UnsafeCode unsafe;
+  std::optional<TargetImage> musl;            // the C library and loader of a process of musl
   std::map<std::string, uint64_t> c_library;  // addresses of the functions that are called there
   uint64_t sigreturn_code = 0;                // of the C library or the kernel's own
   uint64_t system_call_code = 0;              // of the C library (processor::system_call_code)

@@ -5,9 +5,12 @@
 #include <fcntl.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
 #include <map>
 #include <string>
+
+#include "memprof/attach/linux/thread/untabled_frames.h"
 
 namespace memprof::cli {
 namespace {
@@ -24,17 +27,24 @@ struct RemoteStack::State {
   }
 
   Dwfl* dwfl = nullptr;
-  bool can_walk = false;
   Places places;
-  std::map<uint64_t, std::string> files;  // by the start of the image
-  std::vector<CodeRange> code;            // of all images
+  std::unique_ptr<UntabledFrames> untabled;  // of a process of musl
+  std::map<uint64_t, std::string> files;     // by the start of the image
+  std::vector<CodeRange> code;               // of all images
   // Of the walk that is under way:
-  pid_t thread = 0;
-  const processor::Registers* registers = nullptr;
+  std::vector<Dwarf_Word> registers;  // by DWARF's numbers
+  Dwarf_Word pc = 0;
   const TargetMemory* memory = nullptr;
   const std::vector<char>* stack = nullptr;
   uint64_t stack_begin = 0;
+  size_t frames_before = 0;       // this part of the walk
+  FrameRegisters untabled_frame;  // the last one that was added, if no table describes it
+  pid_t thread = 0;
+  bool can_walk = false;
   bool is_in_signal_frame = false;  // the last one that was added
+  bool is_untabled = false;         // likewise
+  bool is_executing = false;        // likewise
+  bool is_caller = false;           // the first frame is one that was left by its code: `pc` is in its call
 };
 
 namespace {
@@ -101,10 +111,9 @@ bool read_memory(Dwfl*, Dwarf_Addr address, Dwarf_Word* result, void* argument) 
 
 template <typename State>
 bool set_registers(Dwfl_Thread* thread, void* argument) {
-  const processor::Registers& registers = *static_cast<const State*>(argument)->registers;
-  const std::vector<uint64_t> values = processor::dwarf_registers(registers);
-  const std::vector<Dwarf_Word> words(values.begin(), values.end());
-  dwfl_thread_state_register_pc(thread, processor::program_counter(registers));
+  const auto* const state = static_cast<const State*>(argument);
+  const std::vector<Dwarf_Word>& words = state->registers;
+  dwfl_thread_state_register_pc(thread, state->pc);
   return dwfl_thread_state_registers(thread, 0, static_cast<unsigned>(words.size()), words.data());
 }
 
@@ -113,6 +122,19 @@ struct Adding {
   State* state;
   RemoteStack::Walk* walk;
 };
+
+// Where libdwfl would go by frame pointers, which need not be there.
+bool has_table(Dwfl* dwfl, uint64_t address) {
+  Dwfl_Module* const module = dwfl_addrmodule(dwfl, address);
+  Dwarf_Addr bias = 0;
+  Dwarf_CFI* const tables = module != nullptr ? dwfl_module_eh_cfi(module, &bias) : nullptr;
+  Dwarf_Frame* frame = nullptr;
+  const bool is_found = tables != nullptr && dwarf_cfi_addrframe(tables, address - bias, &frame) == 0;
+  std::free(frame);
+  return is_found;
+}
+
+constexpr unsigned kFramePointer = 6;  // of x86-64, as is all that is left by its code
 
 template <typename State>
 int add_frame(Dwfl_Frame* frame, void* argument) {
@@ -124,7 +146,16 @@ int add_frame(Dwfl_Frame* frame, void* argument) {
   if (!dwfl_frame_pc(frame, &address, &is_executing)) return DWARF_CB_ABORT;
   Dwarf_Word stack_pointer = 0;
   if (dwfl_frame_reg(frame, processor::dwarf_stack_pointer(), &stack_pointer) != 0) stack_pointer = 0;
+  const bool is_call = !is_executing || (walk->frames.size() == state.frames_before && state.is_caller);
   walk->frames.push_back({is_executing ? address : address - 1, stack_pointer});
+  if (state.untabled && !has_table(state.dwfl, walk->frames.back().address)) {
+    Dwarf_Word frame_pointer = 0;
+    if (dwfl_frame_reg(frame, kFramePointer, &frame_pointer) != 0) frame_pointer = 0;
+    state.is_untabled = true;
+    state.is_executing = !is_call;
+    state.untabled_frame = {walk->frames.back().address + (is_call ? 1 : 0), stack_pointer, frame_pointer};
+    return DWARF_CB_ABORT;
+  }
   state.is_in_signal_frame = state.places.sigreturn_code != 0 &&
                              address - state.places.sigreturn_code < kSigreturnBytes &&
                              processor::registers_in_frame().words != 0;
@@ -139,10 +170,53 @@ int prepare_tables(Dwfl_Module* module, void**, const char*, Dwarf_Addr, void*) 
 
 }  // namespace
 
+namespace {
+
+template <typename State>
+void set(State& state, const processor::Registers& registers) {
+  const std::vector<uint64_t> values = processor::dwarf_registers(registers);
+  state.registers.assign(values.begin(), values.end());
+  state.pc = processor::program_counter(registers);
+}
+
+bool follows_call(const TargetMemory& memory, uint64_t address) {
+  unsigned char before[8];
+  return memory.read(address - sizeof(before), before, sizeof(before)) && processor::ends_in_call(before);
+}
+
+// The walk goes on in the caller, if there is one: right behind a call.
+template <typename State>
+UntabledFrames::Left leave(State& state, FrameRegisters* frame, bool is_executing) {
+  // What a signal handler returns to is no function, and does not return.
+  const uint64_t sigreturn = state.places.sigreturn_code;
+  const bool is_sigreturn = frame->pc - sigreturn <= kSigreturnBytes;
+  if (is_sigreturn || (!is_executing && !follows_call(*state.memory, frame->pc))) {
+    return UntabledFrames::Left::kUnknown;
+  }
+  const auto read = [&state](uint64_t address, uint64_t* word) {
+    Dwarf_Word value = 0;
+    const bool is_read = read_memory<State>(nullptr, address, &value, &state);
+    *word = value;
+    return is_read;
+  };
+  const UntabledFrames::Left left = state.untabled->leave(frame, read);
+  if (left != UntabledFrames::Left::kToCaller) return left;
+  if (!follows_call(*state.memory, frame->pc)) return UntabledFrames::Left::kUnknown;
+  state.pc = frame->pc - 1;
+  state.registers[kFramePointer] = frame->bp;
+  state.registers[processor::dwarf_stack_pointer()] = frame->sp;
+  state.is_caller = true;
+  return left;
+}
+
+}  // namespace
+
 RemoteStack::RemoteStack(uint64_t pid, const TargetMemory& memory, const std::vector<TargetImage>& images,
                          const Places& places)
     : state_(std::make_unique<State>()) {
   state_->places = places;
+  if (places.musl != nullptr)
+    state_->untabled = std::make_unique<UntabledFrames>(memory, images, *places.musl);
   static constexpr Dwfl_Thread_Callbacks kThreadCallbacks = {
       next_thread<State>, get_thread<State>, read_memory<State>, set_registers<State>, nullptr, nullptr};
   state_->dwfl = dwfl_begin(&kImageCallbacks);
@@ -167,6 +241,12 @@ RemoteStack::RemoteStack(uint64_t pid, const TargetMemory& memory, const std::ve
 
 RemoteStack::~RemoteStack() = default;
 
+bool RemoteStack::begins_stacks(uint64_t return_address) const {
+  FrameRegisters registers{return_address, 0, 0};
+  return state_->untabled && state_->untabled->leave(&registers, [](uint64_t, uint64_t*) { return false; }) ==
+                                 UntabledFrames::Left::kIsRoot;
+}
+
 RemoteStack::Walk RemoteStack::walk(pid_t thread, const processor::Registers& registers,
                                     const TargetMemory& memory, const std::vector<char>& stack,
                                     uint64_t stack_begin) {
@@ -178,16 +258,27 @@ RemoteStack::Walk RemoteStack::walk(pid_t thread, const processor::Registers& re
   state_->stack_begin = stack_begin;
   Adding<State> adding{state_.get(), &walk};
   processor::Registers at = registers;
-  state_->registers = &at;
+  state_->is_caller = false;
+  set(*state_, at);
   while (true) {
     state_->is_in_signal_frame = false;
+    state_->is_untabled = false;
+    state_->frames_before = walk.frames.size();
     walk.is_complete = dwfl_getthread_frames(state_->dwfl, thread, add_frame<State>, &adding) == 0;
+    if (state_->is_untabled) {
+      const UntabledFrames::Left left = leave(*state_, &state_->untabled_frame, state_->is_executing);
+      walk.is_complete = left == UntabledFrames::Left::kIsRoot;
+      if (left != UntabledFrames::Left::kToCaller || walk.frames.size() >= kMaxFrames) break;
+      continue;
+    }
     const auto [begin, words] = processor::registers_in_frame();
     if (!state_->is_in_signal_frame || walk.frames.size() >= kMaxFrames ||
         !memory.read(walk.frames.back().stack_pointer + begin, at.words.data(), words * sizeof(uint64_t))) {
       break;
     }
+    set(*state_, at);
   }
+  if (state_->untabled) return walk;
   // Nobody has called it, whether its tables say so or are missing.
   const uint64_t entry = state_->places.entry;
   walk.is_complete = walk.is_complete ||

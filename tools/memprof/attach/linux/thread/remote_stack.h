@@ -23,6 +23,8 @@ class RemoteStack {
   struct Places {
     uint64_t sigreturn_code = 0;  // where signal handlers return to
     uint64_t entry = 0;           // where the process's first thread began
+    const TargetImage* musl =
+        nullptr;  // of a process of musl: what no table describes is left by its code, or not at all
   };
 
   // Reads the tables, so that a walk reads nothing but the stack.
@@ -43,6 +45,9 @@ class RemoteStack {
   // `stack`: what lies at `stack_begin`; other memory is read from `memory`.
   Walk walk(pid_t thread, const processor::Registers& registers, const TargetMemory& memory,
             const std::vector<char>& stack, uint64_t stack_begin);
+
+  // Of a process of musl: whether the function that an address returns to is one where stacks begin, by its code.
+  bool begins_stacks(uint64_t return_address) const;
 
  private:
   struct State;

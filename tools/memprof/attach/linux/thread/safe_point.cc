@@ -10,6 +10,7 @@
 #include <map>
 #include <vector>
 
+#include "memprof/attach/linux/target/musl_frames.h"
 #include "memprof/attach/linux/thread/own_stack.h"
 #include "memprof/attach/linux/thread/stop_moment.h"
 #include "memprof/attach/linux/thread/thread_facts.h"
@@ -203,8 +204,46 @@ class Search {
 
 }  // namespace
 
+namespace {
+
+constexpr char kUnknownCallers[] = "code whose callers cannot be found";
+
+// Where the walk ended in code that cannot be followed, all of the first thread's stack behind that frame: each return address
+// into musl has to be harmless, of a function that is under way or was.
+std::string scan_for_musl(const Target& target, const TargetImage& musl, const TargetMemory& memory,
+                          const RemoteStack& walker, uint64_t from) {
+  const MemoryRange* range = range_at(target.ranges, from);
+  if (range == nullptr || range->path != "[stack]" || range->end - from > kStackBytes) return kUnknownCallers;
+  std::vector<char> stack(range->end - from);
+  if (!memory.read(from, stack.data(), stack.size())) return kUnknownCallers;
+  for (size_t at = 0; at + sizeof(uint64_t) <= stack.size(); at += sizeof(uint64_t)) {
+    const uint64_t address = word_at(stack, at);
+    if (address == target.sigreturn_code) return "a signal handler";
+    if (!is_in_musl(musl, address) || !is_return_address(target, memory, address)) continue;
+    std::string what = unsafe_in_musl(musl, address, walker.begins_stacks(address));
+    if (!what.empty()) return what;
+  }
+  return {};
+}
+
+std::string unsafe_in_musl(const Target& target, const TargetImage& musl, const TargetMemory& memory,
+                           const RemoteStack& walker, const RemoteStack::Walk& walk) {
+  std::vector<uint64_t> addresses;
+  for (const RemoteStack::Frame& frame : walk.frames) addresses.push_back(frame.address);
+  std::string what = unsafe_in_musl(musl, addresses);
+  if (!what.empty() || walk.is_complete) return what;
+  if (addresses.empty() || is_in_musl(musl, addresses.back())) return kUnknownCallers;
+  // A library that was loaded since the survey could be an allocator.
+  const MemoryRange* code = range_at(target.ranges, addresses.back());
+  if (code == nullptr || !code->is_code) return kUnknownCallers;
+  return scan_for_musl(target, musl, memory, walker, walk.frames.back().stack_pointer);
+}
+
+}  // namespace
+
 RemoteStack::Places places_in(const Target& target) {
-  return {target.sigreturn_code, auxiliary_value(target.auxiliary_vector, AT_ENTRY)};
+  return {target.sigreturn_code, auxiliary_value(target.auxiliary_vector, AT_ENTRY),
+          target.musl ? &*target.musl : nullptr};
 }
 
 SafeVerdict judge(const Target& target, const TargetMemory& memory, RemoteStack& walker,
@@ -223,6 +262,10 @@ SafeVerdict judge(const Target& target, const TargetMemory& memory, RemoteStack&
   is_unsafe(processor::program_counter(registers));
   for (const RemoteStack::Frame& frame : walk.frames) {
     is_unsafe(frame.address);
+  }
+  if (target.musl && verdict.is_safe) {
+    const std::string what_of_musl = unsafe_in_musl(target, *target.musl, memory, walker, walk);
+    verdict = {what_of_musl.empty(), what_of_musl};
   }
   if (!walk.is_complete) {
     const uint64_t last = walk.frames.empty() ? 0 : walk.frames.back().stack_pointer;

@@ -213,7 +213,9 @@ CarriedLibraries put_somewhere(const Carried& carried) {
       throw Failure("no folder for libmemprof.so, which this command carries (" + reasons +
                     "); set MEMPROF_CACHE_DIR to a folder of yours that is not mounted noexec");
     }
-    (strchr(carried.files[i].path, '/') == nullptr ? libraries.glibc : libraries.musl) = path;
+    const bool is_musl = strchr(carried.files[i].path, '/') != nullptr;
+    const bool is_for_dlopen = strstr(carried.files[i].path, "-dlopen") != nullptr;
+    (!is_musl ? libraries.glibc : is_for_dlopen ? libraries.musl_dlopen : libraries.musl) = path;
   }
   return libraries;
 }

@@ -97,6 +97,17 @@ MuslLibrary find_musl_library(const std::string& library) {
   return {"", "build one for musl (./dev musl), whose path MEMPROF_MUSL_LIBRARY can name"};
 }
 
+MuslLibrary find_musl_dlopen_library(const std::string& library) {
+  MuslLibrary preloaded = find_musl_library(library);
+  if (preloaded.path.empty()) return preloaded;
+  const bool is_in_memory = preloaded.path.compare(0, 6, "/proc/") == 0;  // by carried_libraries()
+  const fs::path path = is_in_memory ? fs::path(carried_libraries().musl_dlopen)
+                                     : fs::path(preloaded.path).parent_path() / "libmemprof-dlopen.so";
+  std::error_code error;
+  if (fs::is_regular_file(path, error) && access(path.c_str(), R_OK) == 0) return {path, ""};
+  return {"", "libmemprof-dlopen.so is not beside " + preloaded.path + " (./dev musl builds it)"};
+}
+
 MuslLibrary find_musl_library() {
   std::string library;
   try {

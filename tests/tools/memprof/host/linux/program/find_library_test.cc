@@ -56,10 +56,16 @@ TEST(FindLibrary, TheOneForMuslLiesBesideIt) {
   const std::string ours = folder / "libmemprof.so";
   EXPECT_EQ(find_musl_library(ours).path, "");
   EXPECT_NE(find_musl_library(ours).to_do.find("./dev musl"), std::string::npos);
+  EXPECT_EQ(find_musl_dlopen_library(ours).to_do, find_musl_library(ours).to_do);
   EXPECT_EQ(find_musl_library("").path, "");
   fs::create_directories(folder / "memprof/musl");
   write_file(folder / "memprof/musl/libmemprof.so", "");
   EXPECT_EQ(find_musl_library(ours).path, folder / "memprof/musl/libmemprof.so");
+  EXPECT_EQ(find_musl_dlopen_library(ours).path, "");
+  EXPECT_NE(find_musl_dlopen_library(ours).to_do.find("libmemprof-dlopen.so is not beside"),
+            std::string::npos);
+  write_file(folder / "memprof/musl/libmemprof-dlopen.so", "");
+  EXPECT_EQ(find_musl_dlopen_library(ours).path, folder / "memprof/musl/libmemprof-dlopen.so");
   setenv("MEMPROF_MUSL_LIBRARY", "", 1);
   EXPECT_EQ(find_musl_library(ours).path, "");
   write_file(folder / "mine.so", "");

@@ -132,9 +132,16 @@ constexpr unsigned kIfBelow = 0x82;
 constexpr unsigned kIfNotEqual = 0x85;
 constexpr unsigned kIfOverflow = 0x80;
 
+// Where thread-local data lies elsewhere in each thread, the fast path cannot find the count; a free needs none.
+#if defined(MEMPROF_DYNAMIC_TLS)
+constexpr bool kHasFixedCount = false;
+#else
+constexpr bool kHasFixedCount = true;
+#endif
+
 bool is_always_slow(AllocatorCall call) {
-  return call == AllocatorCall::kResizeInPlace || call == AllocatorCall::kDestroyHeap ||
-         call == AllocatorCall::kThrowingReallocate;
+  return (!kHasFixedCount && call != AllocatorCall::kFree) || call == AllocatorCall::kResizeInPlace ||
+         call == AllocatorCall::kDestroyHeap || call == AllocatorCall::kThrowingReallocate;
 }
 
 // rax of the caller while the fast path computes in it.

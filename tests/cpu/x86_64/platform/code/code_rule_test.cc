@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "platform/linux/stack/code_rule.h"
+#include "platform/code/code_rule.h"
 
 #include <dlfcn.h>
 #include <gtest/gtest.h>

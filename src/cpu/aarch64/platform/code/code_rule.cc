@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Code is not followed yet.
-#include "platform/linux/stack/code_rule.h"
+#include "platform/code/code_rule.h"
 
 namespace memprof::platform {
 
