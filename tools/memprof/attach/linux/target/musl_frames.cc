@@ -26,13 +26,12 @@ const std::set<std::string_view>& harmless_functions() {
       "sched_getcpu", "sched_yield", "shutdown", "socket", "stat", "time", "unlink",
       // What waits for other threads of the program.
       "cnd_broadcast", "cnd_signal", "cnd_timedwait", "cnd_wait", "mtx_lock", "mtx_timedlock", "mtx_trylock",
-      "mtx_unlock", "pthread_barrier_wait", "pthread_cond_broadcast", "pthread_cond_signal",
-      "pthread_cond_timedwait", "pthread_cond_wait", "pthread_getspecific", "pthread_join",
-      "pthread_mutex_lock", "pthread_mutex_timedlock", "pthread_mutex_trylock", "pthread_mutex_unlock",
-      "pthread_rwlock_rdlock", "pthread_rwlock_timedrdlock", "pthread_rwlock_timedwrlock",
-      "pthread_rwlock_unlock", "pthread_rwlock_wrlock", "pthread_self", "pthread_spin_lock",
-      "pthread_spin_trylock", "pthread_spin_unlock", "pthread_timedjoin_np", "sem_post", "sem_timedwait",
-      "sem_trywait", "sem_wait", "thrd_join", "thrd_sleep", "thrd_yield",
+      "pthread_cond_broadcast", "pthread_cond_signal", "pthread_cond_timedwait", "pthread_cond_wait",
+      "pthread_getspecific", "pthread_join", "pthread_mutex_lock", "pthread_mutex_timedlock",
+      "pthread_mutex_trylock", "pthread_rwlock_rdlock", "pthread_rwlock_timedrdlock",
+      "pthread_rwlock_timedwrlock", "pthread_rwlock_unlock", "pthread_rwlock_wrlock", "pthread_self",
+      "pthread_spin_lock", "pthread_spin_trylock", "pthread_spin_unlock", "pthread_timedjoin_np", "sem_post",
+      "sem_timedwait", "sem_trywait", "sem_wait", "thrd_join", "thrd_sleep", "thrd_yield",
       // Strings, sorting, numbers.
       "atoi", "atol", "bsearch", "isalnum", "isalpha", "isdigit", "isspace", "memchr", "memcmp", "memcpy",
       "memmem", "memmove", "memrchr", "memset", "qsort", "qsort_r", "stpcpy", "strcasecmp", "strcat",
@@ -48,6 +47,11 @@ const std::set<std::string_view>& harmless_functions() {
   return kNames;
 }
 
+// What they do with memory of several processes keeps mmap and munmap waiting (__vm_lock), whoever called them.
+bool keeps_mappings(std::string_view name) {
+  return name == "pthread_mutex_unlock" || name == "pthread_barrier_wait";
+}
+
 // Functions in assembler have no size.
 constexpr uint64_t kUnknownBytes = 48;
 
@@ -55,15 +59,22 @@ bool contains(const ImageFunction& function, uint64_t address) {
   return address - function.address < (function.size_bytes != 0 ? function.size_bytes : kUnknownBytes);
 }
 
-// A function has several names; one of them may be known.  "": none.
-std::string name_at(const TargetImage& musl, uint64_t address, bool* is_harmless) {
-  std::string name;
+struct Named {
+  std::string name;  // "": it has none
+  bool is_harmless = false;
+  bool keeps_mappings = false;
+};
+
+// A function has several names; one of them may be known.
+Named name_at(const TargetImage& musl, uint64_t address) {
+  Named named;
   for (const ImageFunction& function : musl.functions) {
     if (!contains(function, address)) continue;
-    if (name.empty()) name = function.name;
-    *is_harmless = *is_harmless || harmless_functions().count(function.name) != 0;
+    if (named.name.empty()) named.name = function.name;
+    named.is_harmless = named.is_harmless || harmless_functions().count(function.name) != 0;
+    named.keeps_mappings = named.keeps_mappings || keeps_mappings(function.name);
   }
-  return name;
+  return named;
 }
 
 }  // namespace
@@ -79,20 +90,21 @@ bool is_in_musl(const TargetImage& musl, uint64_t address) {
 }
 
 std::string unsafe_in_musl(const TargetImage& musl, uint64_t return_address, bool begins_stacks) {
-  bool is_harmless = false;
-  const std::string name = name_at(musl, return_address - 1, &is_harmless);
-  if (is_harmless || (name.empty() && begins_stacks)) return {};
-  return name.empty() ? "musl" : name;
+  const Named named = name_at(musl, return_address - 1);
+  if (named.is_harmless || (named.name.empty() && begins_stacks)) return {};
+  return named.name.empty() ? "musl" : named.name;
 }
 
 std::string unsafe_in_musl(const TargetImage& musl, const std::vector<uint64_t>& addresses) {
   for (size_t begin = 0, end = 0; begin < addresses.size(); begin = end + 1) {
-    for (end = begin; end < addresses.size() && is_in_musl(musl, addresses[end]);) ++end;
+    Named named;
+    for (end = begin; end < addresses.size() && is_in_musl(musl, addresses[end]); ++end) {
+      named = name_at(musl, addresses[end]);
+      if (named.keeps_mappings) return named.name;
+    }
     if (end == begin) continue;
-    bool is_harmless = false;
-    const std::string name = name_at(musl, addresses[end - 1], &is_harmless);
-    const bool is_start_code = name.empty() && end == addresses.size() && end - begin == 1 && begin > 0;
-    if (!is_harmless && !is_start_code) return name.empty() ? "musl" : name;
+    const bool is_start_code = named.name.empty() && end == addresses.size() && end - begin == 1 && begin > 0;
+    if (!named.is_harmless && !is_start_code) return named.name.empty() ? "musl" : named.name;
   }
   return {};
 }

@@ -4,7 +4,7 @@
 //
 // Model: frames in musl that call one another are a visit, which a function that the program called began.  A visit is harmless
 // if that function has a name that is known to take no lock which loading a library takes (waits, transfers, mutexes of the
-// program, strings).  The last visit of a stack is musl's start code, which called the program: one frame.
+// program, strings), and no frame of it is one that keeps mmap waiting.  The last visit of a stack is musl's start code, which called the program: one frame.
 //
 // Threads: no state.
 #pragma once

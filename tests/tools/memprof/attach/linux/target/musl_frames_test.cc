@@ -18,7 +18,9 @@ TargetImage musl() {
                      {0x14000, 0, "memset"},
                      {0x15000, 0x20, "__qsort_r"},
                      {0x15000, 0x20, "qsort_r"},
-                     {0x16000, 0x30, "__libc_start_main"}};
+                     {0x16000, 0x30, "__libc_start_main"},
+                     {0x17000, 0x30, "pthread_cond_wait"},
+                     {0x17800, 0x30, "pthread_mutex_unlock"}};
   return image;
 }
 
@@ -49,6 +51,13 @@ TEST(MuslFrames, CallbacksOfTheProgram) {
   EXPECT_EQ(unsafe_in_musl(musl(), {kProgram, kLocal, kExit, kLocal}), "musl") << "a handler at the end";
   EXPECT_EQ(unsafe_in_musl(musl(), {kProgram, kLocal, kProgram, kLocal}), "musl");
   EXPECT_EQ(unsafe_in_musl(musl(), {kProgram, kLocal, kLocal}), "musl") << "a constructor";
+}
+
+TEST(MuslFrames, WhatKeepsMmapWaitingIsUnsafeWhoeverCalledIt) {
+  EXPECT_EQ(unsafe_in_musl(musl(), {kLocal, 0x17010, kProgram, kLocal}), "") << "waits";
+  EXPECT_EQ(unsafe_in_musl(musl(), {0x17810, 0x17010, kProgram, kLocal}), "pthread_mutex_unlock");
+  EXPECT_EQ(unsafe_in_musl(musl(), {kLocal, 0x17810, 0x17010, kProgram, kLocal}), "pthread_mutex_unlock");
+  EXPECT_EQ(unsafe_in_musl(musl(), {kProgram, 0x17820, kProgram, kLocal}), "pthread_mutex_unlock");
 }
 
 TEST(MuslFrames, OneReturnAddress) {
