@@ -4,8 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <fstream>
-#include <sstream>
+#include <optional>
 
 #include "profile/gate/toml_reader.h"
 #include "profile/model/error.h"
@@ -283,15 +282,13 @@ LimitFile parse_limit_file(const std::string& text, const std::string& path) {
 }
 
 LimitFile read_limit_file(const std::string& path) {
-  std::ifstream stream(path, std::ios::binary);
-  std::ostringstream text;
-  if (stream) text << stream.rdbuf();
-  if (!stream || text.fail()) {
+  const std::optional<std::string> text = text_of_file(path);
+  if (!text) {
     throw Error(path +
                 ": cannot read it; write the limits there (docs/check.md), or name another file with "
                 "--limits");
   }
-  return parse_limit_file(text.str(), path);
+  return parse_limit_file(*text, path);
 }
 
 uint64_t rate_for(const GateCheck& check) {

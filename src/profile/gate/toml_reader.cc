@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <fstream>
+#include <sstream>
 #include <utility>
 
 #include <toml++/toml.h>
@@ -24,6 +26,14 @@ int line_in(const toml::source_region& source) {
 }
 
 }  // namespace
+
+std::optional<std::string> text_of_file(const std::string& path) {
+  std::ifstream stream(path, std::ios::binary);
+  std::ostringstream text;
+  if (stream) text << stream.rdbuf();
+  if (!stream || text.fail()) return std::nullopt;
+  return text.str();
+}
 
 struct TomlReader::File {
   std::string path;

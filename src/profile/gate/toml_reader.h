@@ -11,10 +11,14 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 namespace memprof::profile {
+
+// Nothing: it cannot be read.
+std::optional<std::string> text_of_file(const std::string& path);
 
 class TomlReader {
  public:

@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstdio>
+#include <fstream>
 #include <functional>
 
 #include "profile/model/error.h"
@@ -14,6 +16,15 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
+
+TEST(TomlReader, TheTextOfAFile) {
+  const std::string path = ::testing::TempDir() + "memprof-toml-reader-test.toml";
+  std::ofstream(path) << "a = 1\n\xff";
+  EXPECT_EQ(text_of_file(path), "a = 1\n\xff");
+  std::remove(path.c_str());
+  EXPECT_EQ(text_of_file(path), std::nullopt);
+  EXPECT_EQ(text_of_file(::testing::TempDir()), std::nullopt) << "a folder";
+}
 
 constexpr char kText[] = R"(
 text = "a"

@@ -74,7 +74,7 @@ template <typename Real>
   return got;
 }
 
-// `change`: of a call that succeeds, asked for before it.
+// `change_by_call`: what the call does if it succeeds; asked before it.
 template <typename Change, typename Real>
 [[gnu::always_inline]] inline BOOL take_away(const MappingCaller& caller, const Change& change_by_call,
                                              const Real& real) {

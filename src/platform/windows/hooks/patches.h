@@ -28,8 +28,8 @@ struct Patch {
   const char* refusal = nullptr;  // why it is not, though its module exports it
 };
 
-// All of them or none, but for those that are optional, in the module of this name, which is loaded.  nullptr: they are; else why not, and *culprit is the name
-// of the function that it is about.
+// All of them or none, but for those that are optional, in the module of this name, which is loaded.  nullptr: they are; else
+// why not, and *culprit is the name of the function that it is about.
 const char* install_patches(const wchar_t* module_name, Patch* patches, uint32_t count, const char** culprit);
 
 // Where the jumps still are what was written: others may have put their own there since.  false: some stay.

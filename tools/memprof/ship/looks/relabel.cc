@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "memprof/ship/looks/relabel.h"
 
-#include <fstream>
+#include <iterator>
 #include <optional>
-#include <sstream>
+#include <string_view>
 #include <utility>
 
 #include "memprof/console/failure.h"
@@ -16,6 +16,7 @@ namespace {
 using profile::TomlReader;
 
 constexpr char kSeparator[] = ";";
+constexpr std::string_view kHidden = "__";
 constexpr const char* kAlwaysThere[] = {kServiceLabel, kHostLabel};
 // Each other name that begins with "__" is a rule's own, and not sent.
 constexpr const char* kSpecial[] = {kPidName, kContainerName, kBuildName};
@@ -36,7 +37,7 @@ bool is_of_labels(RelabelAction action) {
 }
 
 bool is_hidden(const std::string& name) {
-  return name.compare(0, 2, "__") == 0;
+  return name.compare(0, kHidden.size(), kHidden) == 0;
 }
 
 bool is_special(const std::string& name) {
@@ -55,17 +56,15 @@ RelabelAction read_action(const TomlReader& table) {
   table.refuse("action", "'" + name + "' is not replace, keep, drop, labeldrop or labelkeep");
 }
 
-std::string read_target(const TomlReader& table) {
+std::string read_target(const TomlReader& table, const std::string& path) {
   if (!table.has("target_label"))
     table.refuse("", "a rule that replaces needs target_label, the label that it sets");
-  std::string target = table.text("target_label");
+  const std::string target = table.text("target_label");
   if (is_special(target))
     table.refuse("target_label", "'" + target + "' is what the shipper found, and cannot be set");
-  try {
-    check_label_name("target_label", is_hidden(target) ? "own" + target : target);
-  } catch (const Failure& failure) {
-    table.refuse("target_label", failure.what());
-  }
+  check_label_name(
+      "--relabel: " + path + ":" + std::to_string(table.line_of("target_label")) + ": target_label",
+      is_hidden(target) ? target.substr(kHidden.size()) : target);
   return target;
 }
 
@@ -80,7 +79,7 @@ profile::Rewrite read_rewrite(const TomlReader& table, RelabelAction action) {
   }
 }
 
-RelabelRule read_rule(const TomlReader& table) {
+RelabelRule read_rule(const TomlReader& table, const std::string& path) {
   table.require_known({"source_labels", "regex", "target_label", "replacement", "action"}, "[[relabel]]");
   const RelabelAction action = read_action(table);
   RelabelRule rule{{}, read_rewrite(table, action), "", action};
@@ -96,7 +95,7 @@ RelabelRule read_rule(const TomlReader& table) {
     return rule;
   }
   if (action == RelabelAction::kReplace) {
-    rule.target = read_target(table);
+    rule.target = read_target(table, path);
   } else if (rule.sources.empty()) {
     table.refuse("", "a rule that keeps or drops processes needs source_labels");
   }
@@ -167,7 +166,7 @@ std::vector<RelabelRule> parse_relabel_rules(const std::string& text, const std:
     const TomlReader top = TomlReader::parse(text, path);
     top.require_known({"relabel"}, "at the top level");
     std::vector<RelabelRule> rules;
-    for (const TomlReader& table : top.tables("relabel")) rules.push_back(read_rule(table));
+    for (const TomlReader& table : top.tables("relabel")) rules.push_back(read_rule(table, path));
     if (rules.empty()) throw Failure("--relabel: " + path + ": there is no [[relabel]] in it");
     return rules;
   } catch (const profile::Error& error) {
@@ -176,11 +175,9 @@ std::vector<RelabelRule> parse_relabel_rules(const std::string& text, const std:
 }
 
 std::vector<RelabelRule> read_relabel_rules(const std::string& path) {
-  std::ifstream stream(path, std::ios::binary);
-  std::ostringstream text;
-  if (stream) text << stream.rdbuf();
-  if (!stream || text.fail()) throw Failure("--relabel: " + path + ": cannot read it");
-  return parse_relabel_rules(text.str(), path);
+  const std::optional<std::string> text = profile::text_of_file(path);
+  if (!text) throw Failure("--relabel: " + path + ": cannot read it");
+  return parse_relabel_rules(*text, path);
 }
 
 bool relabel(const std::vector<RelabelRule>& rules, const SpecialLabel& special, Labels* labels) {

@@ -234,22 +234,20 @@ void ShippedProcesses::remove(const std::string& arena) {
 
 void ShippedProcesses::leave(LeftBehind left) {
   if (seen_to_their_end_.count(left.arena) != 0) return;
-  const auto known = all_.find(left.arena);
-  std::optional<Labels> labels;
-  if (known != all_.end()) {
-    labels = known->second.labels;
-  } else {
+  auto known = all_.find(left.arena);
+  if (known == all_.end()) {
     RunningProcess process;
     process.pid = left.pid;
     process.program = left.program;
     // Its own is gone; most processes of a run have that of the command.
-    labels = labels_of(process, read_process_facts(own_process_id()).environment, rules_, own_process_id());
+    auto labels =
+        labels_of(process, read_process_facts(own_process_id()).environment, rules_, own_process_id());
     if (!labels) return;
+    known = all_.emplace(left.arena, ShippedProcess{}).first;
+    known->second.arena = left.arena;
+    known->second.labels = std::move(*labels);
   }
-  ShippedProcess& shipped = all_[left.arena];
-  shipped.arena = left.arena;
-  shipped.labels = std::move(*labels);
-  shipped.left = std::move(left);
+  known->second.left = std::move(left);
 }
 
 profile::Profile ShippedProcesses::left_profile(const ShippedProcess& process) {
