@@ -53,14 +53,17 @@ class ShipRelabel(ship_test.Base):
 
     def test_of_a_run(self):
         """Children that end before a look have the same rules."""
-        folder = self.folder / "bucket"
-        folder.mkdir()
-        code = "import subprocess, sys\nkept = bytearray(9_000_000)\nsubprocess.run(['/usr/bin/env', 'true'], check=True)"
+        code = ("import subprocess\nkept = bytearray(9_000_000)\n"
+                "subprocess.run(['perl', '-e', 'my @kept = map { \"x\" x 1000 } 1..5000'], check=True)")
         rules = '[[relabel]]\nsource_labels = ["program"]\nregex = "python.*"\naction = "keep"\n'
-        done = e2e.run([e2e.COMMAND, "run", "-r", "32k", "-o", "out.pb.gz", "--ship", str(folder), "--relabel", self.rules(rules),
-                        "--", e2e.system_python(), "-c", code], e2e.plain_environment(), cwd=self.folder)
-        self.assertEqual(done.returncode, 0, done.stderr.decode())
-        self.assertEqual([path.name[:6] for path in folder.iterdir()], ["python"])
+        for relabel, shipped in (([], ["perl", "python"]), (["--relabel", self.rules(rules)], ["python"])):
+            with self.subTest(shipped):
+                folder = self.folder / f"bucket-{len(shipped)}"
+                folder.mkdir()
+                done = e2e.run([e2e.COMMAND, "run", "-r", "32k", "-o", "out.pb.gz", "--force", "--ship", str(folder), *relabel,
+                                "--", e2e.system_python(), "-c", code], e2e.plain_environment(), cwd=self.folder)
+                self.assertEqual(done.returncode, 0, done.stderr.decode())
+                self.assertEqual(sorted(path.name[:6] for path in folder.iterdir()), shipped)
 
     def test_a_rule_that_is_wrong_ships_nothing(self):
         server = self.server()
