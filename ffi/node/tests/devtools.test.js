@@ -16,7 +16,7 @@ const FLAGS = ['--headless', '--no-sandbox', '--disable-gpu', '--no-first-run', 
 
 /** The protocol of DevTools over two pipes. */
 function start(folder) {
-  const browser = spawn(CHROMIUM, [...FLAGS, `--user-data-dir=${path.join(folder, 'browser')}`, 'about:blank'], { stdio: ['ignore', 'ignore', 'ignore', 'pipe', 'pipe'] });
+  const browser = spawn(CHROMIUM, [...FLAGS, `--user-data-dir=${path.join(folder, 'browser')}`, 'about:blank'], { detached: true, stdio: ['ignore', 'ignore', 'ignore', 'pipe', 'pipe'] });
   const waiting = new Map();
   let text = '';
   browser.stdio[4].on('data', (data) => {
@@ -34,7 +34,7 @@ function start(folder) {
   });
   const ended = new Promise((resolve) => browser.on('exit', resolve));
   const stop = async () => {
-    browser.kill('SIGKILL');
+    process.kill(-browser.pid, 'SIGKILL'); // its children, too: they write to its folder
     await ended;
   };
   return { send, stop };

@@ -17,9 +17,20 @@ const hasImport = major > 18 || (major === 18 && minor >= 18);
 function makeFolder(t) {
   const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'memprof-node-'));
   fs.symlinkSync(path.join(__dirname, 'node_modules'), path.join(folder, 'node_modules'));
-  // A browser that was ended may have processes that write there for a moment more.
-  t.after(() => fs.rmSync(folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 }));
+  t.after(() => remove(folder));
   return folder;
+}
+
+/** Removes a folder where processes that are ending may still write. rmSync's own retries list a folder once, and fail on what comes later. */
+async function remove(folder) {
+  for (let i = 1; ; i++) {
+    try {
+      return fs.rmSync(folder, { recursive: true, force: true });
+    } catch (error) {
+      if (error.code !== 'ENOTEMPTY' || i === 100) throw error;
+      await new Promise((resolve) => setTimeout(resolve, 100));
+    }
+  }
 }
 
 /** Runs a program; its environment has no variables of memprof but those given. */
