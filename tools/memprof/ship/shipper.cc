@@ -204,10 +204,10 @@ void Shipper::look_at(const std::string& hash, const Group& group, int64_t time_
     } else {
       baseline.processes.emplace(process->arena, std::move(totals));
     }
-    merger.add(shipped_view(std::move(*profile)));
+    merger.add(*profile);
   }
   if (seen != 0) {
-    profile::Profile profile = merger.take();
+    profile::Profile profile = shipped_view(merger.take());
     const int64_t last_ms = before.time_ms;
     profile.time_unix_ns = static_cast<uint64_t>(time_ms * kMsNs);
     profile.duration_ns =

@@ -183,7 +183,7 @@ std::string scraped_heap(ShippedProcesses& processes, const ScrapeQuery& query, 
       profile::Profile profile = process->looks->look(false);
       StackTotals nothing;
       take_increment(&nothing, &profile);
-      merger.add(shipped_view(std::move(profile)));
+      merger.add(profile);
       ++seen;
     } catch (const profile::Error& error) {
       // One that ended meanwhile is no part of the sum; another one would be missing in it.
@@ -194,7 +194,7 @@ std::string scraped_heap(ShippedProcesses& processes, const ScrapeQuery& query, 
     }
   }
   if (seen == 0) throw ScrapeRefusal(kHttpNotFound, "the process has ended");
-  profile::Profile profile = merger.take();
+  profile::Profile profile = shipped_view(merger.take());
   const auto now = std::chrono::system_clock::now().time_since_epoch();
   profile.time_unix_ns =
       static_cast<uint64_t>(std::chrono::duration_cast<std::chrono::nanoseconds>(now).count());
