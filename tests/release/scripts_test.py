@@ -11,12 +11,14 @@ import subprocess
 import sys
 import tempfile
 import unittest
+import zipfile
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 COMMAND = pathlib.Path(os.environ["MEMPROF_COMMAND"])
 sys.path.insert(0, str(ROOT / "tools/release"))
 import builds  # noqa: E402, pylint: disable=wrong-import-position
 import help_pages  # noqa: E402, pylint: disable=wrong-import-position
+import musl_wheel  # noqa: E402, pylint: disable=wrong-import-position
 import packages  # noqa: E402, pylint: disable=wrong-import-position
 import parts  # noqa: E402, pylint: disable=wrong-import-position
 import tree  # noqa: E402, pylint: disable=wrong-import-position
@@ -118,6 +120,48 @@ class Scripts(unittest.TestCase):
         self.assertRegex(names["elfutils"]["version"], r"^0\.\d+")
         self.assertEqual(bill["metadata"]["timestamp"], "2023-11-14T22:13:20Z")
         self.assertEqual(parts.bill("1.2.3", EPOCH, {"a": "1", "b": "2"}), parts.bill("1.2.3", EPOCH, {"b": "2", "a": "1"}))
+
+    def make_wheel(self, **files):
+        """One for glibc, as small as it can be."""
+        path = self.folder / "libmemprof-1.2.3-py3-none-manylinux2014_x86_64.manylinux_2_17_x86_64.whl"
+        with zipfile.ZipFile(path, "w") as wheel:
+            for name, text in {"memprof/__init__.py": "init", musl_wheel.LIBRARY: "for glibc", **files,
+                               "libmemprof-1.2.3.dist-info/WHEEL": "Wheel-Version: 1.0\nTag: py3-none-manylinux_2_17_x86_64\nTag: py3-none-manylinux2014_x86_64\n",
+                               "libmemprof-1.2.3.dist-info/RECORD": "of glibc"}.items():
+                info = zipfile.ZipInfo(name)
+                info.external_attr = (0o100755 if "_native" in name else 0o100644) << 16
+                wheel.writestr(info, text)
+        return path
+
+    def make_musl_wheel(self, wheel):
+        for name, text in (("library", "for musl"), ("command", "one file")):
+            (self.folder / name).write_text(text)
+        return musl_wheel.make(wheel, "x86_64", self.folder / "library", self.folder / "command", self.folder, EPOCH)
+
+    def test_the_wheel_for_musl(self):
+        for files in ({}, {musl_wheel.COMMAND: "for glibc"}):  # without the command of the other, and with it
+            made = self.make_musl_wheel(self.make_wheel(**files))
+            self.assertEqual(made.name, "libmemprof-1.2.3-py3-none-musllinux_1_2_x86_64.whl")
+            first = made.read_bytes()
+            with zipfile.ZipFile(made) as wheel:
+                content = {name: wheel.read(name) for name in wheel.namelist()}
+                modes = {info.filename: info.external_attr >> 16 & 0o777 for info in wheel.infolist()}
+            self.assertEqual((content[musl_wheel.LIBRARY], content[musl_wheel.COMMAND], content["memprof/__init__.py"]),
+                             (b"for musl", b"one file", b"init"))
+            self.assertEqual((modes[musl_wheel.LIBRARY], modes[musl_wheel.COMMAND], modes["memprof/__init__.py"]), (0o755, 0o755, 0o644))
+            self.assertEqual(content["libmemprof-1.2.3.dist-info/WHEEL"], b"Wheel-Version: 1.0\nTag: py3-none-musllinux_1_2_x86_64\n")
+            record = content["libmemprof-1.2.3.dist-info/RECORD"].decode().splitlines()
+            self.assertEqual({line.split(",")[0] for line in record}, set(content))
+            # The digest of "for musl", as the standard of wheels writes it.
+            self.assertIn(f"{musl_wheel.LIBRARY},sha256=amxGLy9NVKx-Ll3uWtpXMl9VvAQAs7_xIT-8qmANAtc,8", record)
+            self.assertEqual(self.make_musl_wheel(self.make_wheel(**files)).read_bytes(), first)
+
+    def test_a_file_that_is_no_wheel_of_ours(self):
+        path = self.make_wheel()
+        with zipfile.ZipFile(path, "w") as wheel:
+            wheel.writestr("memprof/__init__.py", "init")
+        with self.assertRaisesRegex(builds.ReleaseError, "is no wheel of this package: memprof/_native/lib/libmemprof.so is missing"):
+            self.make_musl_wheel(path)
 
     def test_another_version_is_wrong_use(self):
         done = subprocess.run([ROOT / "tools/release/make_release", "99.0"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, check=False)
