@@ -214,6 +214,17 @@ class Run(Musl):
             self.assertEqual((found, done.stdout), ({}, b"nothing\n"))
             self.assertIn("uses musl, and libmemprof.so was built for glibc; " + what, done.stderr.decode())
 
+    def test_the_library_for_musl_in_the_place_of_the_other(self):
+        """Preloaded into a program of glibc it would end that before its start."""
+        beside = self.folder / "memprof"
+        shutil.copy(e2e.COMMAND, beside)
+        shutil.copy(LIBRARY, self.folder / "libmemprof.so")
+        for command, named, said in ((e2e.COMMAND, str(LIBRARY), f"memprof: MEMPROF_LIBRARY: {LIBRARY} was built for musl; "),
+                                     (beside, "", "libmemprof.so was built for musl; set MEMPROF_LIBRARY to ")):
+            done = e2e.run([command, "run", "--", "true"], e2e.plain_environment(MEMPROF_LIBRARY=named))
+            self.assertEqual(done.returncode, 2, done.stderr)
+            self.assertIn(said, done.stderr.decode())
+
     def test_names_in_the_report(self):
         self.run_(Programs.get("exact.c"), 2, 100)
         path, = self.folder.glob("run.*")

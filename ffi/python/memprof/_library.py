@@ -40,7 +40,7 @@ lib, was_there = _load()
 
 def library_path() -> str:
     """The file of the native library that is used: for ctypes.CDLL, and for LD_PRELOAD.  Once `import memprof` has loaded the
-    one of this package, ctypes.CDLL("libmemprof.so") finds that by its name, too.
+    one of this package, ctypes.CDLL("libmemprof.so") finds that by its name, too, except with musl.
     """
     if not was_there:
         return os.path.join(FOLDER, "lib", "libmemprof.so")

@@ -23,14 +23,15 @@ namespace memprof::cli {
 const Carried& carried_by_this_command() {
   static const CarriedFile kFiles[] = {
       {"libmemprof.so", memprof_carried_glibc,
-       static_cast<size_t>(memprof_carried_glibc_end - memprof_carried_glibc)},
+       static_cast<size_t>(memprof_carried_glibc_end - memprof_carried_glibc), CarriedFor::kGlibc},
 #ifdef MEMPROF_CARRIED_MUSL
       {"memprof/musl/libmemprof.so", memprof_carried_musl,
-       static_cast<size_t>(memprof_carried_musl_end - memprof_carried_musl)},
+       static_cast<size_t>(memprof_carried_musl_end - memprof_carried_musl), CarriedFor::kMusl},
 #endif
 #ifdef MEMPROF_CARRIED_MUSL_DLOPEN
       {"memprof/musl/libmemprof-dlopen.so", memprof_carried_musl_dlopen,
-       static_cast<size_t>(memprof_carried_musl_dlopen_end - memprof_carried_musl_dlopen)},
+       static_cast<size_t>(memprof_carried_musl_dlopen_end - memprof_carried_musl_dlopen),
+       CarriedFor::kRunningMusl},
 #endif
   };
   static const Carried kCarried{MEMPROF_CARRIED_ID, kFiles, sizeof(kFiles) / sizeof(kFiles[0])};

@@ -16,10 +16,13 @@
 
 namespace memprof::cli {
 
+enum class CarriedFor : unsigned char { kGlibc, kMusl, kRunningMusl };
+
 struct CarriedFile {
   const char* path;  // below the folder; one '/' at a time: "libmemprof.so", "memprof/musl/libmemprof.so"
   const unsigned char* bytes;
   size_t size_bytes;
+  CarriedFor programs;
 };
 
 // `id` is made of the contents.
@@ -56,7 +59,7 @@ struct CarriedLibraries {
 // Those that this command carries.  Throws Failure when it carries some and they can be put nowhere.
 const CarriedLibraries& carried_libraries();
 
-// Whether the command carries this very library: a file of an installed tree, which needs no unpacking.
-bool is_carried(const std::string& library);
+// Whether a command carries this very library for programs of glibc: a file of an installed tree, which needs no unpacking.
+bool is_carried(const Carried& carried, const std::string& library);
 
 }  // namespace memprof::cli

@@ -213,9 +213,17 @@ CarriedLibraries put_somewhere(const Carried& carried) {
       throw Failure("no folder for libmemprof.so, which this command carries (" + reasons +
                     "); set MEMPROF_CACHE_DIR to a folder of yours that is not mounted noexec");
     }
-    const bool is_musl = strchr(carried.files[i].path, '/') != nullptr;
-    const bool is_for_dlopen = strstr(carried.files[i].path, "-dlopen") != nullptr;
-    (!is_musl ? libraries.glibc : is_for_dlopen ? libraries.musl_dlopen : libraries.musl) = path;
+    switch (carried.files[i].programs) {
+      case CarriedFor::kGlibc:
+        libraries.glibc = path;
+        break;
+      case CarriedFor::kMusl:
+        libraries.musl = path;
+        break;
+      case CarriedFor::kRunningMusl:
+        libraries.musl_dlopen = path;
+        break;
+    }
   }
   return libraries;
 }
@@ -258,12 +266,12 @@ const CarriedLibraries& carried_libraries() {
   return libraries;
 }
 
-bool is_carried(const std::string& library) {
-  const Carried& carried = carried_by_this_command();
+bool is_carried(const Carried& carried, const std::string& library) {
   const Descriptor file(open(library.c_str(), O_RDONLY | O_CLOEXEC));
   return file.is_open() &&
-         std::any_of(carried.files, carried.files + carried.count,
-                     [&file](const CarriedFile& one) { return has_content(file.number(), one); });
+         std::any_of(carried.files, carried.files + carried.count, [&file](const CarriedFile& one) {
+           return one.programs == CarriedFor::kGlibc && has_content(file.number(), one);
+         });
 }
 
 }  // namespace memprof::cli

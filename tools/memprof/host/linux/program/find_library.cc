@@ -11,6 +11,8 @@
 
 #include "memprof/console/failure.h"
 #include "memprof/host/program/carried_libraries.h"
+#include "memprof/host/program/elf_facts.h"
+#include "profile/symbolize/elf/elf_file.h"
 
 namespace memprof::cli {
 namespace {
@@ -43,6 +45,17 @@ std::string find_in(const fs::path& folder) {
   return fs::weakly_canonical(folder, error) / *best;
 }
 
+// A program of glibc that this is preloaded into would not start.
+bool is_for_musl(const std::string& library) {
+  std::string why;
+  const auto file = profile::ElfFile::open(library, &why);
+  if (file == nullptr) return false;
+  const std::vector<std::string> needed = read_elf_facts(*file).needed;
+  return std::any_of(needed.begin(), needed.end(), [](const std::string& name) {
+    return name == "libc.so" || name.compare(0, 9, "libc.musl") == 0;
+  });
+}
+
 }  // namespace
 
 std::string find_library_near(const std::string& program_folder) {
@@ -64,6 +77,10 @@ std::string find_library() {
       throw Failure("MEMPROF_LIBRARY: " + std::string(given) +
                     " is not a file that can be read; give the path of libmemprof.so");
     }
+    if (is_for_musl(given)) {
+      throw Failure("MEMPROF_LIBRARY: " + std::string(given) +
+                    " was built for musl; MEMPROF_MUSL_LIBRARY names that one, this variable the one for glibc");
+    }
     return fs::absolute(given, error);
   }
   std::error_code error;
@@ -71,12 +88,15 @@ std::string find_library() {
   const std::string found = error ? std::string() : find_library_near(self.parent_path());
   if (carried_by_this_command().count != 0) {
     // One of another version may lie beside a single file that was copied into a folder of programs.
-    return !found.empty() && is_carried(found) ? found : carried_libraries().glibc;
+    return !found.empty() && is_carried(carried_by_this_command(), found) ? found : carried_libraries().glibc;
   }
   if (found.empty()) {
     throw Failure("libmemprof.so was not found near " +
                   (error ? std::string("this program") : self.string()) +
                   "; set MEMPROF_LIBRARY to its path");
+  }
+  if (is_for_musl(found)) {
+    throw Failure(found + " was built for musl; set MEMPROF_LIBRARY to the path of the one for glibc");
   }
   return found;
 }

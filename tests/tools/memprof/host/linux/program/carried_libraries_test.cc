@@ -30,9 +30,9 @@ const std::string& carried_content(const char* name) {
 const Carried& two_libraries() {
   static const CarriedFile kFiles[] = {
       {"libmemprof.so", reinterpret_cast<const unsigned char*>(carried_content("glibc").data()),
-       carried_content("glibc").size()},
+       carried_content("glibc").size(), CarriedFor::kGlibc},
       {"memprof/musl/libmemprof.so", reinterpret_cast<const unsigned char*>(carried_content("musl").data()),
-       carried_content("musl").size()},
+       carried_content("musl").size(), CarriedFor::kMusl},
   };
   static const Carried kCarried{"0123abcd", kFiles, 2};
   return kCarried;
@@ -195,7 +195,17 @@ TEST(CarriedLibraries, FoldersForAllHaveTheUsersNumber) {
 
 TEST(CarriedLibraries, ThisCommandCarriesNone) {
   EXPECT_EQ(carried_libraries().glibc, "");
-  EXPECT_FALSE(is_carried("/proc/self/exe"));
+  EXPECT_FALSE(is_carried(carried_by_this_command(), "/proc/self/exe"));
+}
+
+// Beside a command may be the library for musl, under the same name: the wheel for musl has it there.
+TEST(CarriedLibraries, OnlyTheOneForGlibcIsTakenBesideTheCommand) {
+  const Folder folder;
+  write_file(folder / "glibc.so", carried_content("glibc"));
+  write_file(folder / "musl.so", carried_content("musl"));
+  EXPECT_TRUE(is_carried(two_libraries(), folder / "glibc.so"));
+  EXPECT_FALSE(is_carried(two_libraries(), folder / "musl.so"));
+  EXPECT_FALSE(is_carried(two_libraries(), folder / "gone.so"));
 }
 
 }  // namespace
