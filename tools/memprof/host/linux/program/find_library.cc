@@ -78,8 +78,9 @@ std::string find_library() {
                     " is not a file that can be read; give the path of libmemprof.so");
     }
     if (is_for_musl(given)) {
-      throw Failure("MEMPROF_LIBRARY: " + std::string(given) +
-                    " was built for musl; MEMPROF_MUSL_LIBRARY names that one, this variable the one for glibc");
+      throw Failure(
+          "MEMPROF_LIBRARY: " + std::string(given) +
+          " was built for musl; MEMPROF_MUSL_LIBRARY names that one, this variable the one for glibc");
     }
     return fs::absolute(given, error);
   }
