@@ -117,4 +117,9 @@ std::vector<std::string> note_cells(const RowNotes& notes) {
   return {caller + through};
 }
 
+std::string value_source(const Report& report) {
+  return report.origin.empty() ? "Not written by memprof: the values are those of the file"
+                               : "The values are " + report.origin;
+}
+
 }  // namespace memprof::profile

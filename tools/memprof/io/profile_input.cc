@@ -14,7 +14,10 @@
 #include "memprof/host/process/process_number.h"
 #include "memprof/io/arena_profile.h"
 #include "memprof/io/http/profile_url.h"
+#include "memprof/io/pyroscope/pyroscope_profile.h"
+#include "memprof/io/pyroscope/pyroscope_query.h"
 #include "profile/model/metric.h"
+#include "profile/model/origin.h"
 #include "profile/pprof/input/any_profile.h"
 #include "profile/pprof/pprof_reader.h"
 #include "profile/series/series_choice.h"
@@ -152,12 +155,24 @@ profile::Profile read_standard_input(const profile::ReadOptions& options) {
   return profile::read_any_from(STDIN_FILENO, "standard input", options);
 }
 
-// `sample_type`: as load_profile() has it.
-profile::Profile read_with(const std::string& path, const std::string& sample_type) {
+profile::Profile of_pyroscope(const std::string& address, const std::string& sample_type,
+                              const HttpAccess& access) {
+  if (!sample_type.empty()) {
+    throw Failure("--sample-type: a Pyroscope is asked for all metrics of memory; leave it out");
+  }
+  profile::Profile profile = read_pyroscope(address, access);
+  complain("note: " + address + ": the values are " + profile::origin_of(profile));
+  return profile;
+}
+
+// `sample_type`, `access`: as load_profile() has them.
+profile::Profile read_with(const std::string& path, const std::string& sample_type,
+                           const HttpAccess& access) {
   profile::ReadOptions options;
   options.sample_type = sample_type;
   if (path == "-") return read_standard_input(options);
-  if (is_profile_url(path)) return profile::read_any(fetch_profile(path), path, options);
+  if (is_pyroscope_query(path)) return of_pyroscope(path, sample_type, access);
+  if (is_profile_url(path)) return profile::read_any(fetch_profile(path, access), path, options);
   if (sample_type.empty()) {
     if (auto look = look_of_series(path)) return std::move(*look);
     if (is_arena_path(path)) {
@@ -175,13 +190,13 @@ profile::Profile read_with(const std::string& path, const std::string& sample_ty
 
 }  // namespace
 
-profile::Profile read_profile(const std::string& path) {
-  return read_with(path, "");
+profile::Profile read_profile(const std::string& path, const HttpAccess& access) {
+  return read_with(path, "", access);
 }
 
-profile::Profile load_profile(const std::string& path, AskServers ask_servers,
-                              const std::string& sample_type) {
-  profile::Profile profile = read_with(path, sample_type);
+profile::Profile load_profile(const std::string& path, AskServers ask_servers, const std::string& sample_type,
+                              const HttpAccess& access) {
+  profile::Profile profile = read_with(path, sample_type, access);
   add_names(profile, ask_servers);
   return profile;
 }

@@ -66,7 +66,7 @@ Http::~Http() = default;
 
 HttpAnswer Http::send(const HttpRequest& request, bool is_get) {
   HttpAnswer answer;
-  Body body{&answer.body, request.max_answer_bytes, is_get};
+  Body body{&answer.body, request.max_answer_bytes, is_get || request.must_be_whole};
   CURL* const curl = handle_->curl;
   if (curl == nullptr) {
     answer.error = "libcurl cannot start";
@@ -84,10 +84,12 @@ HttpAnswer Http::send(const HttpRequest& request, bool is_get) {
     curl_easy_setopt(curl, CURLOPT_FOLLOWLOCATION, 1L);
     curl_easy_setopt(curl, CURLOPT_MAXREDIRS, kMaxRedirects);
     curl_easy_setopt(curl, CURLOPT_REDIR_PROTOCOLS_STR, "http,https");
-    curl_easy_setopt(curl, CURLOPT_NETRC, static_cast<long>(CURL_NETRC_OPTIONAL));
   } else {
     curl_easy_setopt(curl, CURLOPT_POSTFIELDS, request.body.data());
     curl_easy_setopt(curl, CURLOPT_POSTFIELDSIZE_LARGE, static_cast<curl_off_t>(request.body.size()));
+  }
+  if (is_get || request.reads_netrc) {
+    curl_easy_setopt(curl, CURLOPT_NETRC, static_cast<long>(CURL_NETRC_OPTIONAL));
   }
   curl_easy_setopt(curl, CURLOPT_HTTPHEADER, headers);
   curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, keep);

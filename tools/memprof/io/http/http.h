@@ -21,8 +21,10 @@ struct HttpRequest {
   std::vector<std::string> headers;  // "Name: value"
   std::string user_password;         // "NAME:PASSWORD"; empty: none
   std::string ca_file;               // empty: the system's
+  bool reads_netrc = false;          // a name and a password from ~/.netrc where it has them for the server
   long seconds = 30;                 // for all of it
   size_t max_answer_bytes = 4096;    // of what the server answers with
+  bool must_be_whole = false;        // more than that is an error
   // When it is given up, in nanoseconds of the steady clock; may be changed meanwhile.  nullptr: never before `seconds`.
   const std::atomic<int64_t>* end_ns = nullptr;
 };
@@ -43,8 +45,8 @@ class Http {
   Http& operator=(const Http&) = delete;
 
   HttpAnswer post(const HttpRequest& request);
-  // Has no body.  Goes where the server redirects it to; takes a name and a password from ~/.netrc where it has them for
-  // the server.  What is larger than `max_answer_bytes` is an error.
+  // Has no body.  Goes where the server redirects it to, and reads ~/.netrc.  What is larger than `max_answer_bytes` is an
+  // error.
   HttpAnswer get(const HttpRequest& request);
 
  private:

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "memprof/io/pyroscope/series_facts.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "memprof/console/failure.h"
+
+namespace memprof::cli {
+namespace {
+
+using nlohmann::json;
+using profile::Metric;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+json series(const std::string& type, const std::map<std::string, std::string>& more) {
+  json labels = json::array({{{"name", "__profile_type__"}, {"value", type}}});
+  for (const auto& [name, value] : more) labels.push_back({{"name", name}, {"value", value}});
+  return {{"labels", labels}};
+}
+
+json point(const std::string& time, const json& value) {
+  return {{"timestamp", time}, {"value", value}};
+}
+
+json answer_of(const std::string& host, const json& points) {
+  return {{"series", {{{"labels", {{{"name", "host"}, {"value", host}}}}, {"points", points}}}}};
+}
+
+TEST(SeriesFacts, TypesAndLabels) {
+  const SeriesFacts facts = series_facts(
+      {{"labelsSet",
+        {series("memory:inuse_space:bytes:space:bytes",
+                {{"host", "a"}, {"service_name", "s"}, {"__name__", "memory"}}),
+         series("memory:alloc_objects:count:space:bytes", {{"host", "b"}, {"memory_pressure", "90"}}),
+         series("memory:inuse_space:count:space:bytes", {{"host", "c"}}),
+         series("process_cpu:cpu:nanoseconds:cpu:nanoseconds", {{"host", "d"}})}}},
+      "", "u");
+  EXPECT_EQ(facts.types.at(Metric::kInuseSpace), "memory:inuse_space:bytes:space:bytes");
+  EXPECT_EQ(facts.types.at(Metric::kAllocObjects), "memory:alloc_objects:count:space:bytes");
+  EXPECT_EQ(facts.types.size(), 2U);
+  EXPECT_THAT(facts.other_types, ElementsAre("memory:inuse_space:count:space:bytes",
+                                             "process_cpu:cpu:nanoseconds:cpu:nanoseconds"));
+  EXPECT_THAT(facts.labels.at("host"), ElementsAre("a", "b"));
+  EXPECT_THAT(counted_labels(facts), ElementsAre("host", "service_name"));
+}
+
+TEST(SeriesFacts, NothingIsNoType) {
+  EXPECT_TRUE(series_facts(json::object(), "", "u").types.empty());
+  EXPECT_TRUE(series_facts({{"labelsSet", 3}}, "", "u").types.empty());
+}
+
+TEST(SeriesFacts, OfSeveralNamesOneIsChosen) {
+  const json two = {{"labelsSet",
+                     {series("memory:inuse_space:bytes:space:bytes", {}),
+                      series("space:inuse_space:bytes:space:bytes", {})}}};
+  EXPECT_EQ(series_facts(two, "space", "u").types.at(Metric::kInuseSpace),
+            "space:inuse_space:bytes:space:bytes");
+  try {
+    series_facts(two, "", "u");
+    FAIL();
+  } catch (const Failure& failure) {
+    EXPECT_THAT(failure.what(), HasSubstr("u: has profiles of memory by several names: memory, space"));
+  }
+}
+
+TEST(SeriesFacts, LooksAreTheSumByTheMean) {
+  LookCounts counts;
+  count_looks(answer_of("a", {point("1", 60), point("2", 40.0)}),
+              answer_of("a", {point("1", 20), point("2", 10.1)}), &counts);
+  ASSERT_EQ(counts.size(), 1U);
+  EXPECT_EQ(counts.begin()->second, 7U);
+  // Of another type there were fewer, because some looks had nothing of it.
+  count_looks(answer_of("a", {point("1", 6)}), answer_of("a", {point("1", 2)}), &counts);
+  EXPECT_EQ(counts.begin()->second, 7U);
+  count_looks(answer_of("b", {point("1", 6)}), answer_of("b", {point("1", 2)}), &counts);
+  EXPECT_EQ(counts.size(), 2U);
+}
+
+TEST(SeriesFacts, WhatIsNoCountIsLeftOut) {
+  LookCounts counts;
+  count_looks(answer_of("a", {point("1", "NaN")}), answer_of("a", {point("1", "NaN")}), &counts);
+  count_looks(answer_of("a", {point("1", 0)}), answer_of("a", {point("1", 0)}), &counts);
+  count_looks(answer_of("a", {point("1", 5)}), json::object(), &counts);
+  count_looks(answer_of("a", {point("1", 1e300)}), answer_of("a", {point("1", 1e-300)}), &counts);
+  EXPECT_TRUE(counts.empty());
+}
+
+}  // namespace
+}  // namespace memprof::cli
