@@ -249,6 +249,7 @@ std::vector<profile::ComparedProfile> load_all(const std::vector<std::string>& i
   for (const std::string& input : inputs) {
     profiles.push_back(load(input, options));
     profile::ComparedProfile& last = profiles.back();
+    say_origin(last.profile, last.name);
     last.profile = with_source_lines(std::move(last.profile), options.source_maps);
     if (options.younger_ns) profile::set_temporary(*options.younger_ns, last.name, &last.profile);
   }

@@ -199,6 +199,7 @@ int export_command(const std::vector<std::string>& arguments) {
     complain("note: " + input + " has no sample" + (options->since.empty() ? "" : " since then") +
              ": nothing was allocated, or less than the rate shows");
   }
+  say_origin(profile, input);
   const bool had_stacks = !profile.stacks.empty();
   ExportSubject subject;
   subject.name = input == "-" ? profile.program : input.substr(input.rfind('/') + 1);

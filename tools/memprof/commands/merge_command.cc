@@ -69,6 +69,7 @@ class Merge {
       if (damaged_++ < kMaxNamed) complain(std::string("left out: ") + error.what());
       return;
     }
+    say_origin(profile, path);
     check_like_the_others(path, profile);
     check_process(path, profile);
     merger_.add(profile);

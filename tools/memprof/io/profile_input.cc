@@ -160,9 +160,7 @@ profile::Profile of_pyroscope(const std::string& address, const std::string& sam
   if (!sample_type.empty()) {
     throw Failure("--sample-type: a Pyroscope is asked for all metrics of memory; leave it out");
   }
-  profile::Profile profile = read_pyroscope(address, access);
-  complain("note: " + address + ": the values are " + profile::origin_of(profile));
-  return profile;
+  return read_pyroscope(address, access);
 }
 
 // `sample_type`, `access`: as load_profile() has them.
@@ -222,6 +220,11 @@ void require_metric(const profile::Profile& profile, profile::Metric metric, con
   }
   throw Failure(path + ": has no " + profile::metric_name(metric) + "; it has " +
                 (known.empty() ? "none of memprof's metrics" : known) + why_not_there(metric));
+}
+
+void say_origin(const profile::Profile& profile, const std::string& path) {
+  const std::string origin = profile::origin_of(profile);
+  if (!origin.empty()) complain("note: " + path + ": the values are " + origin);
 }
 
 }  // namespace memprof::cli

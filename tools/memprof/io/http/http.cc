@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "memprof/io/http/http.h"
 
+#include "memprof/io/http/secret_file.h"
+
 #ifdef MEMPROF_HAS_CURL
 #include <curl/curl.h>
 
@@ -163,6 +165,15 @@ std::string why_no_http() {
 #endif
 
 namespace memprof::cli {
+
+void add_http_access(const HttpAccess& access, HttpRequest* request) {
+  if (!access.ca_file.empty()) request->ca_file = access.ca_file;
+  if (!access.token_file.empty()) {
+    request->headers.push_back("Authorization: Bearer " + read_secret("--token-file", access.token_file));
+  }
+  if (!access.password_file.empty())
+    request->user_password = read_secret("--password-file", access.password_file);
+}
 
 HttpAnswer Http::post(const HttpRequest& request) {
   return send(request, false);

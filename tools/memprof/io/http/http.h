@@ -13,6 +13,8 @@
 #include <string>
 #include <vector>
 
+#include "memprof/io/http/http_access.h"
+
 namespace memprof::cli {
 
 struct HttpRequest {
@@ -36,6 +38,9 @@ struct HttpAnswer {
   std::string body;       // no more of it than was asked for
   std::optional<double> retry_after_seconds;
 };
+
+// Puts secrets and certificates into a request.  Files are read anew each time: tokens change.  Throws Failure.
+void add_http_access(const HttpAccess& access, HttpRequest* request);
 
 class Http {
  public:

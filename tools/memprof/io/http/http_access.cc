@@ -26,14 +26,6 @@ void check_http_access(const HttpAccess& access) {
   }
 }
 
-void add_http_access(const HttpAccess& access, HttpRequest* request) {
-  if (!access.ca_file.empty()) request->ca_file = access.ca_file;
-  if (!access.token_file.empty()) {
-    request->headers.push_back("Authorization: Bearer " + read_secret(kToken, access.token_file));
-  }
-  if (!access.password_file.empty()) request->user_password = read_secret(kPassword, access.password_file);
-}
-
 HttpAccessOptions::HttpAccessOptions(ArgumentParser& parser) : parser_(parser) {
   constexpr char kHome[] = "ship";  // whose help has them
   constexpr auto kInHelp = OptionText::Shown::kInHelp;

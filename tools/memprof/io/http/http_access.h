@@ -9,7 +9,6 @@
 #include <string>
 
 #include "memprof/console/arguments.h"
-#include "memprof/io/http/http.h"
 
 namespace memprof::cli {
 
@@ -21,9 +20,6 @@ struct HttpAccess {
 
 // Whether the files can be used.
 void check_http_access(const HttpAccess& access);
-
-// Puts them into a request.  Files are read anew each time: tokens change.
-void add_http_access(const HttpAccess& access, HttpRequest* request);
 
 // --token-file, --password-file, --ca-file
 class HttpAccessOptions {

@@ -32,13 +32,13 @@ int64_t now_ms() {
       .count();
 }
 
-std::string time_of(int64_t ms) {
+std::string moment_of(int64_t ms) {
   return profile::time_text(static_cast<uint64_t>(ms) * 1'000'000);
 }
 
 // "a, b, c and 12 more"
 template <typename Texts>
-std::string list_of(const Texts& texts) {
+std::string listed(const Texts& texts) {
   std::vector<std::string> first;
   for (const std::string& text : texts) {
     if (first.size() < kMaxNamed) first.push_back(text);
@@ -58,9 +58,9 @@ class Reader {
     facts_ = series_facts(server_.ask("Series", {{"matchers", json::array({query_.selector})}}), query_.name,
                           address_);
     if (facts_.types.empty()) say_nothing();
+    require_one_service();
     count();
-    uint64_t most = 0;
-    for (const auto& [series, looks] : counts_) most = std::max(most, looks);
+    const uint64_t most = look_range(counts_).most;
     profile::MetricJoin join;
     bool has_any = false;
     for (const auto& [metric, type] : facts_.types) {
@@ -82,18 +82,29 @@ class Reader {
       profile.program = *services->second.begin();
     }
     profile.time_unix_ns = static_cast<uint64_t>(query_.end_ms) * 1'000'000;
-    profile::set_origin(origin(most), &profile);
+    profile::set_origin(origin(), &profile);
     return profile;
   }
 
  private:
+  // The sum of several is a figure that nobody asked for, unless the selector speaks of services.
+  void require_one_service() const {
+    const auto services = facts_.labels.find(kServiceLabel);
+    if (services == facts_.labels.end() || services->second.size() < 2 ||
+        query_.selector.find(kServiceLabel) != std::string::npos) {
+      return;
+    }
+    throw Failure(address_ + ": has several services; choose one of " + listed(services->second));
+  }
+
   void count() {
     const json labels = counted_labels(facts_);
+    const std::string looker = looker_label(facts_);
+    // What is up to a step before its time counts for a step, so the first one begins at the range's start.
+    const int64_t step_ms = step_of(query_.end_ms - query_.start_ms);
     for (const Metric metric : {Metric::kInuseSpace, Metric::kAllocSpace}) {
       const auto type = facts_.types.find(metric);
       if (type == facts_.types.end()) continue;
-      // Two steps: the first one counts what is up to a step before its time.
-      const int64_t step_ms = (query_.end_ms - query_.start_ms) / 2;
       json question = {{"profileTypeID", type->second},
                        {"labelSelector", query_.selector},
                        {"groupBy", labels},
@@ -102,23 +113,22 @@ class Reader {
       question["aggregation"] = "TIME_SERIES_AGGREGATION_TYPE_SUM";
       const json sums = server_.ask("SelectSeries", question);
       question["aggregation"] = "TIME_SERIES_AGGREGATION_TYPE_AVERAGE";
-      count_looks(sums, server_.ask("SelectSeries", question), &counts_);
+      count_looks(sums, server_.ask("SelectSeries", question), looker, &counts_);
     }
   }
 
-  std::string origin(uint64_t most) const {
-    uint64_t least = most;
-    for (const auto& [series, looks] : counts_) least = std::min(least, looks);
+  std::string origin() const {
+    const LookRange looks = look_range(counts_);
     const bool has_levels = std::any_of(facts_.types.begin(), facts_.types.end(),
                                         [](const auto& type) { return !adds_up(type.first); });
-    std::string text =
-        fmt::format("from Pyroscope, {} from {} to {}: what was allocated in that time",
-                    series_text(facts_, counts_), time_of(query_.start_ms), time_of(query_.end_ms));
+    std::string text = fmt::format("from Pyroscope, {} from {} to {}: what was allocated in that time",
+                                   lookers_text(looker_label(facts_), counts_), moment_of(query_.start_ms),
+                                   moment_of(query_.end_ms));
     if (has_levels) {
-      text += most == 1 ? "; what is held, at that look"
-                        : fmt::format("; what is held, as the mean of {} looks", most);
-      if (least != most) {
-        text += fmt::format(" (series with fewer, of {} on, count for their part of the time)", least);
+      text += looks.most == 1 ? "; what is held, at that look"
+                              : fmt::format("; what is held, as the mean of {} looks", looks.most);
+      if (looks.fewest != looks.most) {
+        text += fmt::format(" (who has fewer, down to {}, counts for a part of the time)", looks.fewest);
       }
     }
     return text + "; the server has no intervals";
@@ -126,10 +136,11 @@ class Reader {
 
   // Throws.
   [[noreturn]] void say_nothing() {
-    const std::string range = fmt::format(" from {} to {}", time_of(query_.start_ms), time_of(query_.end_ms));
+    const std::string range =
+        fmt::format(" from {} to {}", moment_of(query_.start_ms), moment_of(query_.end_ms));
     if (!facts_.other_types.empty()) {
       throw Failure(fmt::format("{}: has no profile of memory of {}{}, but {}", address_, query_.selector,
-                                range, list_of(facts_.other_types)));
+                                range, listed(facts_.other_types)));
     }
     const json answer = server_.ask("LabelValues", {{"name", kServiceLabel}});
     std::vector<std::string> services;
@@ -140,7 +151,7 @@ class Reader {
     }
     throw Failure(fmt::format("{}: has nothing of {}{}; {}", address_, query_.selector, range,
                               services.empty() ? "no service has sent anything in that time"
-                                               : "services at that time: " + list_of(services)));
+                                               : "services at that time: " + listed(services)));
   }
 
   const std::string address_;
@@ -156,17 +167,26 @@ bool adds_up(Metric metric) {
   return metric == Metric::kAllocObjects || metric == Metric::kAllocSpace;
 }
 
-std::string series_text(const SeriesFacts& facts, const LookCounts& counts) {
-  std::string what;
-  for (const char* const label : {"host", "pod", "k8s_pod_name", "instance"}) {
-    const auto found = facts.labels.find(label);
-    if (found == facts.labels.end()) continue;
-    what = fmt::format(" ({}: {})", label, list_of(found->second));
-    break;
+int64_t step_of(int64_t range_ms) {
+  constexpr int64_t kMaxSteps = 24;
+  const int64_t seconds = range_ms / 1000;
+  int64_t steps = kMaxSteps;
+  while (steps > 2 && seconds % steps != 0) --steps;
+  return seconds / steps * 1000;
+}
+
+std::string lookers_text(const std::string& label, const LookCounts& counts) {
+  const bool is_host = label == "host";
+  std::vector<std::string> names;
+  for (const auto& [name, steps] : counts) {
+    if (!steps.empty()) names.push_back(name);
   }
-  uint64_t looks = 0;
-  for (const auto& [series, count] : counts) looks += count;
-  return fmt::format("{} series{}, {} {}", counts.size(), what, looks, looks == 1 ? "look" : "looks");
+  const std::string what = fmt::format("{} {}", names.size(),
+                                       !is_host            ? "series"
+                                       : names.size() == 1 ? "host"
+                                                           : "hosts");
+  if (label.empty() || names.empty()) return what;
+  return fmt::format("{} ({}{})", what, is_host ? "" : label + ": ", listed(names));
 }
 
 profile::Profile read_pyroscope(const std::string& address, const HttpAccess& access) {

@@ -84,9 +84,9 @@ const std::string* value_of(const Parameters& parameters, const std::string& nam
   return nullptr;
 }
 
-// "memory:inuse_space:bytes:space:bytes{...}", or without what is before the brace.
+// "memory:inuse_space:bytes:space:bytes{...}", or one of the two.
 bool is_query(const std::string& text) {
-  if (text.find('{') != std::string::npos) return text.back() == '}';
+  if (text.find('{') != std::string::npos) return true;
   return std::count(text.begin(), text.end(), ':') == 4;
 }
 

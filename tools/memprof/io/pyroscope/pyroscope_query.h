@@ -23,7 +23,7 @@ struct PyroscopeQuery {
   int64_t end_ms = 0;
 };
 
-// A range is a whole number of these: two steps of whole seconds, in which looks are counted.
+// A range is a whole number of these: looks are counted in two or more steps of whole seconds.
 inline constexpr int64_t kRangeUnitMs = 2000;
 
 bool is_pyroscope_query(const std::string& text);

@@ -9,7 +9,7 @@
 namespace memprof::cli {
 namespace {
 
-constexpr int64_t kMaxSeconds = int64_t{100} * 366 * 86'400;  // of "now-..."
+constexpr int64_t kMaxSpanSeconds = int64_t{100} * 366 * 86'400;  // of "now-..."
 
 bool is_digit(char c) {
   return std::isdigit(static_cast<unsigned char>(c)) != 0;
@@ -44,9 +44,9 @@ std::optional<int64_t> span_seconds(const std::string& text) {
     const int64_t unit = seconds_of(text[at]);
     if (unit == 0) return std::nullopt;
     const int64_t part = std::stoll(text.substr(begin, at - begin)) * unit;
-    if (part > kMaxSeconds) return std::nullopt;
+    if (part > kMaxSpanSeconds) return std::nullopt;
     sum += part;
-    if (sum > kMaxSeconds) return std::nullopt;
+    if (sum > kMaxSpanSeconds) return std::nullopt;
     ++at;
   }
   return text.empty() ? std::nullopt : std::optional<int64_t>(sum);

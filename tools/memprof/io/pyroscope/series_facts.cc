@@ -48,27 +48,31 @@ std::vector<std::string> parts_of(const std::string& type) {
   return parts;
 }
 
-std::string key_of(const nlohmann::json& series) {
+struct SeriesPoints {
   std::map<std::string, std::string> labels;
-  for (const nlohmann::json& label : list_of(series, "labels")) {
-    labels[text_of(label, "name")] = text_of(label, "value");
+  std::map<std::string, double> values;  // by time
+};
+
+std::vector<SeriesPoints> points_of(const nlohmann::json& answer) {
+  std::vector<SeriesPoints> all;
+  for (const nlohmann::json& series : list_of(answer, "series")) {
+    SeriesPoints one;
+    for (const nlohmann::json& label : list_of(series, "labels")) {
+      one.labels[text_of(label, "name")] = text_of(label, "value");
+    }
+    for (const nlohmann::json& point : list_of(series, "points")) {
+      const auto time = point.find("timestamp");
+      one.values[time == point.end() ? std::string() : time->dump()] = number_of(point, "value");
+    }
+    all.push_back(std::move(one));
   }
+  return all;
+}
+
+std::string key_of(const std::map<std::string, std::string>& labels) {
   std::string key;
   for (const auto& [name, value] : labels) key += name + '\0' + value + '\0';
   return key;
-}
-
-// The values of each series by time.
-std::map<std::string, std::map<std::string, double>> points_of(const nlohmann::json& answer) {
-  std::map<std::string, std::map<std::string, double>> values;
-  for (const nlohmann::json& series : list_of(answer, "series")) {
-    auto& points = values[key_of(series)];
-    for (const nlohmann::json& point : list_of(series, "points")) {
-      const auto time = point.find("timestamp");
-      points[time == point.end() ? std::string() : time->dump()] = number_of(point, "value");
-    }
-  }
-  return values;
 }
 
 }  // namespace
@@ -118,21 +122,46 @@ std::vector<std::string> counted_labels(const SeriesFacts& facts) {
   return names;
 }
 
-void count_looks(const nlohmann::json& sums, const nlohmann::json& averages, LookCounts* counts) {
-  const auto means = points_of(averages);
-  for (const auto& [key, points] : points_of(sums)) {
-    const auto found = means.find(key);
-    if (found == means.end()) continue;
-    double looks = 0;
-    for (const auto& [time, sum] : points) {
-      const auto mean = found->second.find(time);
-      if (mean != found->second.end() && mean->second != 0) looks += std::round(sum / mean->second);
-    }
-    constexpr double kMaxLooks = 1e12;
-    if (!(looks >= 1 && looks < kMaxLooks)) continue;
-    uint64_t& count = (*counts)[key];
-    count = std::max(count, static_cast<uint64_t>(looks));
+std::string looker_label(const SeriesFacts& facts) {
+  for (const char* const name : {"host", "instance", "pod"}) {
+    if (facts.labels.count(name) != 0) return name;
   }
+  return "";
+}
+
+void count_looks(const nlohmann::json& sums, const nlohmann::json& averages, const std::string& looker,
+                 LookCounts* counts) {
+  std::map<std::string, std::map<std::string, double>> means;
+  for (SeriesPoints& series : points_of(averages)) {
+    means[key_of(series.labels)] = std::move(series.values);
+  }
+  for (const SeriesPoints& series : points_of(sums)) {
+    const auto found = means.find(key_of(series.labels));
+    if (found == means.end()) continue;
+    const auto own = series.labels.find(looker);
+    auto& steps = (*counts)[own == series.labels.end() ? key_of(series.labels) : own->second];
+    for (const auto& [time, sum] : series.values) {
+      const auto mean = found->second.find(time);
+      if (mean == found->second.end() || mean->second == 0) continue;
+      const double looks = std::round(sum / mean->second);
+      constexpr double kMaxLooks = 1e12;
+      if (!(looks >= 1 && looks < kMaxLooks)) continue;
+      uint64_t& count = steps[time];
+      count = std::max(count, static_cast<uint64_t>(looks));
+    }
+  }
+}
+
+LookRange look_range(const LookCounts& counts) {
+  LookRange range;
+  for (const auto& [looker, steps] : counts) {
+    uint64_t looks = 0;
+    for (const auto& [time, count] : steps) looks += count;
+    if (looks == 0) continue;
+    range.most = std::max(range.most, looks);
+    range.fewest = range.fewest == 0 ? looks : std::min(range.fewest, looks);
+  }
+  return range;
 }
 
 }  // namespace memprof::cli

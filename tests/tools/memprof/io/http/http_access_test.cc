@@ -26,21 +26,23 @@ TEST(HttpAccess, IsWhatWasGiven) {
   EXPECT_THROW(both.options.access(), Failure);
 }
 
-TEST(HttpAccess, IsPutIntoARequest) {
+std::string failure_of(const HttpAccess& access) {
+  try {
+    check_http_access(access);
+  } catch (const Failure& failure) {
+    return failure.what();
+  }
+  return "";
+}
+
+TEST(HttpAccess, WhatIsWrongWithFilesIsSaid) {
   const testing_tools::Folder folder;
-  HttpAccess access;
-  access.token_file = folder / "token";
-  access.ca_file = "c";
-  testing_tools::write_file(access.token_file, "abc\nmore\n");
-  HttpRequest request;
-  add_http_access(access, &request);
-  EXPECT_EQ(request.headers, std::vector<std::string>{"Authorization: Bearer abc"});
-  EXPECT_EQ(request.ca_file, "c");
-  testing_tools::write_file(access.token_file, "new\n");
-  add_http_access(access, &request);
-  EXPECT_EQ(request.headers.back(), "Authorization: Bearer new") << "it is read again";
-  add_http_access({}, &request);
-  EXPECT_EQ(request.ca_file, "c") << "what is not given is left alone";
+  const std::string file = folder / "a";
+  testing_tools::write_file(file, "no colon\n");
+  EXPECT_EQ(failure_of({file, "", ""}), "");
+  EXPECT_EQ(failure_of({folder / "gone", "", ""}).find("--token-file: "), 0U);
+  EXPECT_NE(failure_of({"", file, ""}).find("has no NAME:PASSWORD"), std::string::npos);
+  EXPECT_NE(failure_of({"", "", file}).find("has no certificate"), std::string::npos);
 }
 
 }  // namespace

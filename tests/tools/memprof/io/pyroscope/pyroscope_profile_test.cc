@@ -16,14 +16,25 @@ TEST(PyroscopeProfile, WhatIsAllocatedAddsUp) {
   }
 }
 
-TEST(PyroscopeProfile, SeriesAreSaid) {
-  SeriesFacts facts;
-  facts.labels["host"] = {"a", "b"};
-  EXPECT_EQ(series_text(facts, {{"a", 20}, {"b", 20}}), "2 series (host: a, b), 40 looks");
-  EXPECT_EQ(series_text({}, {{"a", 1}}), "1 series, 1 look");
-  for (int i = 0; i < 20; ++i) facts.labels["host"].insert("c" + std::to_string(i));
-  EXPECT_EQ(series_text(facts, {{"a", 1}}),
-            "1 series (host: a, b, c0, c1, c10, c11, c12, c13 and 14 more), 1 look");
+TEST(PyroscopeProfile, StepsAreWholeSecondsOfTheRange) {
+  EXPECT_EQ(step_of(2000), 1000);
+  EXPECT_EQ(step_of(3'600'000), 150'000);
+  EXPECT_EQ(step_of(902'000), 41'000);
+  for (int64_t range_ms = 2000; range_ms < 400'000; range_ms += 2000) {
+    EXPECT_EQ(range_ms % step_of(range_ms), 0);
+    EXPECT_EQ(step_of(range_ms) % 1000, 0);
+    EXPECT_LE(2 * step_of(range_ms), range_ms);
+  }
+}
+
+TEST(PyroscopeProfile, WhoLookedIsSaid) {
+  const std::map<std::string, uint64_t> steps = {{"1", 3}};
+  EXPECT_EQ(lookers_text("", {{"a key", steps}}), "1 series");
+  EXPECT_EQ(lookers_text("pod", {{"x", steps}, {"y", steps}, {"z", {}}}), "2 series (pod: x, y)");
+  LookCounts counts = {{"a", steps}};
+  EXPECT_EQ(lookers_text("host", counts), "1 host (a)");
+  for (int i = 0; i < 20; ++i) counts["c" + std::to_string(i)] = steps;
+  EXPECT_EQ(lookers_text("host", counts), "21 hosts (a, c0, c1, c10, c11, c12, c13, c14 and 13 more)");
 }
 
 }  // namespace

@@ -30,6 +30,8 @@ TEST(PyroscopeQuery, IsToldFromOtherAddresses) {
   EXPECT_TRUE(is_pyroscope_query("http://a:4040/?query=memory%3Ainuse_space%3Abytes%3Aspace%3Abytes%7B%7D"));
   EXPECT_TRUE(is_pyroscope_query("http://a:4040/?query=memory:inuse_space:bytes:space:bytes&from=now-1h"));
   EXPECT_TRUE(is_pyroscope_query("https://a/?from=now-1h&query={service_name=\"x\"}"));
+  EXPECT_TRUE(is_pyroscope_query("https://a/?query={service_name"))
+      << "the server says what is wrong with it";
   EXPECT_FALSE(is_pyroscope_query("http://a:4040/debug/pprof/heap?service=shop"));
   EXPECT_FALSE(is_pyroscope_query("http://a/file?query=heap"));
   EXPECT_FALSE(is_pyroscope_query("http://a/?query="));

@@ -70,23 +70,54 @@ TEST(SeriesFacts, OfSeveralNamesOneIsChosen) {
 TEST(SeriesFacts, LooksAreTheSumByTheMean) {
   LookCounts counts;
   count_looks(answer_of("a", {point("1", 60), point("2", 40.0)}),
-              answer_of("a", {point("1", 20), point("2", 10.1)}), &counts);
-  ASSERT_EQ(counts.size(), 1U);
-  EXPECT_EQ(counts.begin()->second, 7U);
-  // Of another type there were fewer, because some looks had nothing of it.
-  count_looks(answer_of("a", {point("1", 6)}), answer_of("a", {point("1", 2)}), &counts);
-  EXPECT_EQ(counts.begin()->second, 7U);
-  count_looks(answer_of("b", {point("1", 6)}), answer_of("b", {point("1", 2)}), &counts);
+              answer_of("a", {point("1", 20), point("2", 10.1)}), "host", &counts);
+  EXPECT_EQ(look_range(counts).most, 7U);
+  // Of another type there were fewer in the first step, because some looks had nothing of it, and one more later.
+  count_looks(answer_of("a", {point("1", 6), point("3", 5)}), answer_of("a", {point("1", 3), point("3", 5)}),
+              "host", &counts);
+  EXPECT_EQ(look_range(counts).most, 8U);
+  count_looks(answer_of("b", {point("1", 6)}), answer_of("b", {point("1", 2)}), "host", &counts);
   EXPECT_EQ(counts.size(), 2U);
+  EXPECT_EQ(look_range(counts).most, 8U);
+  EXPECT_EQ(look_range(counts).fewest, 3U);
+}
+
+// A container's entry point executes the program: two series, one after the other, of a host's three looks.
+TEST(SeriesFacts, SeriesOfAHostHaveItsLooks) {
+  const auto of = [](const json& first, const json& second) {
+    const auto labels = [](const char* program) {
+      return json::array({{{"name", "host"}, {"value", "a"}}, {{"name", "program"}, {"value", program}}});
+    };
+    return json({{"series",
+                  {{{"labels", labels("sh")}, {"points", {point("1", first)}}},
+                   {{"labels", labels("server")}, {"points", {point("1", second), point("2", second)}}}}}});
+  };
+  LookCounts counts;
+  count_looks(of(10, 20), of(10, 20), "host", &counts);
+  EXPECT_EQ(look_range(counts).most, 2U);
+  counts.clear();
+  count_looks(of(10, 20), of(10, 20), "", &counts);
+  EXPECT_EQ(counts.size(), 2U) << "nobody is named: each has its own";
+  EXPECT_EQ(look_range(counts).fewest, 1U);
+}
+
+TEST(SeriesFacts, WhoLooksIsTheHost) {
+  SeriesFacts facts;
+  EXPECT_EQ(looker_label(facts), "");
+  facts.labels["pod"] = {"p"};
+  EXPECT_EQ(looker_label(facts), "pod");
+  facts.labels["host"] = {"a"};
+  EXPECT_EQ(looker_label(facts), "host");
 }
 
 TEST(SeriesFacts, WhatIsNoCountIsLeftOut) {
   LookCounts counts;
-  count_looks(answer_of("a", {point("1", "NaN")}), answer_of("a", {point("1", "NaN")}), &counts);
-  count_looks(answer_of("a", {point("1", 0)}), answer_of("a", {point("1", 0)}), &counts);
-  count_looks(answer_of("a", {point("1", 5)}), json::object(), &counts);
-  count_looks(answer_of("a", {point("1", 1e300)}), answer_of("a", {point("1", 1e-300)}), &counts);
-  EXPECT_TRUE(counts.empty());
+  count_looks(answer_of("a", {point("1", "NaN")}), answer_of("a", {point("1", "NaN")}), "host", &counts);
+  count_looks(answer_of("a", {point("1", 0)}), answer_of("a", {point("1", 0)}), "host", &counts);
+  count_looks(answer_of("a", {point("1", 5)}), json::object(), "host", &counts);
+  count_looks(answer_of("a", {point("1", 1e300)}), answer_of("a", {point("1", 1e-300)}), "host", &counts);
+  EXPECT_EQ(look_range(counts).most, 0U);
+  EXPECT_EQ(look_range({}).fewest, 0U);
 }
 
 }  // namespace
