@@ -108,8 +108,8 @@ class Fleet(ship_test.Base):
         rows = {}
         for file in everything:
             for row in self.report(file)["rows"]:
-                rows[row["function"]] = rows.get(row["function"], 0) + row["self"]["alloc_space"]["value"]
-        found = {row["function"]: row["self"]["alloc_space"]["value"] for row in self.read("report", f"/shop?{both}")["rows"]}
+                rows[row["name"]] = rows.get(row["name"], 0) + row["self"]["alloc_space"]["value"]
+        found = {row["name"]: row["self"]["alloc_space"]["value"] for row in self.read("report", f"/shop?{both}")["rows"]}
         self.assertEqual({name: value for name, value in found.items() if value}, {name: value for name, value in rows.items() if value})
         link = f'/?query=memory%3Aalloc_space%3Abytes%3Aspace%3Abytes%7Bservice_name%3D%22shop%22%7D&{both}'
         self.assertEqual(self.read("report", link, scheme="")["totals"], self.read("report", f"/shop?{both}")["totals"])

@@ -65,8 +65,8 @@ class Record(fleet_test.Fleet):
         begin = int(time.time()) * 1000 // 2000 * 2000
         for look in range(4):
             for host, process in processes.items():
-                self.work(process, 10 + 7 * look)
                 if host == "a" or look % 2 == 0:
+                    self.work(process, 10 + 7 * look)
                     # A look when memory got short is one like any other, but for its label.
                     self.ship(server.url, host, *(["--label", "memory_pressure=90"] if look == 2 and host == "a" else []))
             time.sleep(2)
@@ -83,7 +83,7 @@ class Record(fleet_test.Fleet):
         link = "query=memory%3Ainuse_space%3Abytes%3Aspace%3Abytes%7Bservice_name%3D%22shop%22%7D"
         paths = {name: f"/shop?{text}" for name, text in ranges.items()}
         paths |= {"link": f"/?{link}&{ranges['whole']}", "a": f"/shop?host=a&{ranges['first']}",
-                  "gone": f"/gone?{ranges['whole']}", "before": f"/shop?from={begin - 7_200_000}&until={begin - 3_600_000}"}
+                  "gone": f"/gone?{ranges['whole']}", "gone_first": f"/gone?{ranges['first']}", "before": f"/shop?from={begin - 7_200_000}&until={begin - 3_600_000}"}
         for name, path in paths.items():
             scheme = "" if name == "link" else "pyroscope+"
             done = e2e.run([e2e.COMMAND, "report", "--json", scheme + between.url + path], e2e.plain_environment(HOME=str(self.folder)))

@@ -24,12 +24,12 @@
 #include "profile/model/estimate.h"
 #include "profile/model/metric.h"
 #include "profile/model/model.h"
-#include "profile/model/origin.h"
 #include "profile/model/stack_health.h"
 #include "profile/names/frame_grouping.h"
 #include "profile/report/call_edges.h"
 #include "profile/report/call_tree.h"
 #include "profile/report/report_sizes.h"
+#include "profile/view/origin.h"
 #include "profile/view/row_notes.h"
 
 namespace memprof::profile {

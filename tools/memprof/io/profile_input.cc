@@ -17,7 +17,6 @@
 #include "memprof/io/pyroscope/pyroscope_profile.h"
 #include "memprof/io/pyroscope/pyroscope_query.h"
 #include "profile/model/metric.h"
-#include "profile/model/origin.h"
 #include "profile/pprof/input/any_profile.h"
 #include "profile/pprof/pprof_reader.h"
 #include "profile/series/series_choice.h"
@@ -27,6 +26,7 @@
 #include "profile/symbolize/symbolizer.h"
 #include "profile/text/text_writer.h"
 #include "profile/text/units.h"
+#include "profile/view/origin.h"
 
 namespace memprof::cli {
 namespace {

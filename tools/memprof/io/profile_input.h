@@ -66,7 +66,7 @@ void add_jit_names(profile::Profile& profile, const std::string& folder = {});
 // Whether the file has the metric; else throws Failure with those that it has.
 void require_metric(const profile::Profile& profile, profile::Metric metric, const std::string& path);
 
-// Prints what the values of a profile are, where it says so (profile/model/origin.h): for outputs that do not.
+// Prints what the values of a profile are, where it says so (profile/view/origin.h): for outputs that do not.
 void say_origin(const profile::Profile& profile, const std::string& path);
 
 }  // namespace memprof::cli

@@ -13,9 +13,9 @@
 #include "memprof/io/pyroscope/pyroscope_query.h"
 #include "memprof/io/pyroscope/pyroscope_server.h"
 #include "profile/compare/metric_join.h"
-#include "profile/model/origin.h"
 #include "profile/pprof/input/any_profile.h"
 #include "profile/series/series.h"
+#include "profile/view/origin.h"
 
 namespace memprof::cli {
 namespace {
