@@ -103,6 +103,8 @@ class PyroscopeRead(e2e.Test):
         self.out_of("export", self.address("first"), "-o", "a.pb.gz")
         self.assertEqual(e2e.Profile(self.folder / "a.pb.gz").total("alloc_space"), self.totals_of(self.report_of("first"))["alloc_space"])
         self.assertIn("from Pyroscope", json.loads(self.out_of("report", "--json", "a.pb.gz"))["origin"], "a file keeps it")
+        page = self.run_command("export", "--source", self.address("first"), "-o", "a.html")
+        self.assertIn(b"no source text is shown: the profile comes from a server", page.stderr)
         self.out_of("merge", self.address("first"), self.address("last"), "-o", "m.pb.gz")
         self.refused_by("churn", self.address("first"), "memprof")
 

@@ -39,11 +39,10 @@ HelpText help() {
 )",
           R"(FILE is a pprof file, by memprof or others, or a heap profile of jemalloc or
 tcmalloc, or a .heapprofile; `-` is standard input, and an address of HTTP, such
-as http://127.0.0.1:6060/debug/pprof/heap, is asked for one. So is a Pyroscope, for
-a service and a range of time: pyroscope+http://HOST:4040/SERVICE?from=now-1h
-(docs/fleet.md). Of a series
-(docs/series.md) it shows how memory went over time, or with --at one of its
-looks.
+as http://127.0.0.1:6060/debug/pprof/heap, is asked for one. So is a Pyroscope,
+for a service and a range of time: pyroscope+http://HOST:4040/SERVICE?from=now-1h
+(docs/fleet.md). Of a series (docs/series.md) it shows how memory went over time,
+or with --at one of its looks.
 )",
           R"(self        what was allocated in the function itself (or by malloc,
             operator new, a standard library, native code below Python ...

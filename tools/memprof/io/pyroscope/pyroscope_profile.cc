@@ -181,10 +181,10 @@ std::string lookers_text(const std::string& label, const LookCounts& counts) {
   for (const auto& [name, steps] : counts) {
     if (!steps.empty()) names.push_back(name);
   }
-  const std::string what = fmt::format("{} {}", names.size(),
-                                       !is_host            ? "series"
-                                       : names.size() == 1 ? "host"
-                                                           : "hosts");
+  std::string what = fmt::format("{} {}", names.size(),
+                                 !is_host            ? "series"
+                                 : names.size() == 1 ? "host"
+                                                     : "hosts");
   if (label.empty() || names.empty()) return what;
   return fmt::format("{} ({}{})", what, is_host ? "" : label + ": ", listed(names));
 }

@@ -97,7 +97,7 @@ SeriesFacts series_facts(const nlohmann::json& answer, const std::string& name, 
     }
     by_name[parts[0]][*metric] = type;
     for (const auto& [label, value] : own) {
-      const auto is_it = [&label = label](const char* of_the_type) { return label == of_the_type; };
+      const auto is_it = [&one = label](const char* of_the_type) { return one == of_the_type; };
       if (std::none_of(std::begin(kOfTheType), std::end(kOfTheType), is_it)) {
         facts.labels[label].insert(value);
       }
@@ -116,7 +116,7 @@ SeriesFacts series_facts(const nlohmann::json& answer, const std::string& name, 
 std::vector<std::string> counted_labels(const SeriesFacts& facts) {
   std::vector<std::string> names;
   for (const auto& [name, values] : facts.labels) {
-    const auto is_it = [&name = name](const char* of_a_look) { return name == of_a_look; };
+    const auto is_it = [&one = name](const char* of_a_look) { return one == of_a_look; };
     if (std::none_of(std::begin(kOfALook), std::end(kOfALook), is_it)) names.push_back(name);
   }
   return names;
@@ -145,7 +145,7 @@ void count_looks(const nlohmann::json& sums, const nlohmann::json& averages, con
       if (mean == found->second.end() || mean->second == 0) continue;
       const double looks = std::round(sum / mean->second);
       constexpr double kMaxLooks = 1e12;
-      if (!(looks >= 1 && looks < kMaxLooks)) continue;
+      if (!std::isfinite(looks) || looks < 1 || looks >= kMaxLooks) continue;
       uint64_t& count = steps[time];
       count = std::max(count, static_cast<uint64_t>(looks));
     }
