@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "profile/text/text_writer.h"
 #include "profile/text/units.h"
 
 namespace memprof::profile {
@@ -119,7 +120,7 @@ std::vector<std::string> note_cells(const RowNotes& notes) {
 
 std::string value_source(const Report& report) {
   return report.origin.empty() ? "Not written by memprof: the values are those of the file"
-                               : "The values are " + report.origin;
+                               : "The values are " + printable(report.origin);
 }
 
 }  // namespace memprof::profile

@@ -10,7 +10,7 @@
 
 namespace memprof::profile {
 
-inline constexpr char kOriginComment[] = "values: ";
+inline constexpr char kOriginComment[] = "memprof: the values are ";
 
 // `text` continues "the values are ...".
 inline void set_origin(const std::string& text, Profile* profile) {
