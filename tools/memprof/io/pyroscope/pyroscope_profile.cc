@@ -176,7 +176,7 @@ int64_t step_of(int64_t range_ms) {
 }
 
 std::string lookers_text(const std::string& label, const LookCounts& counts) {
-  const bool is_host = label == "host";
+  const bool is_host = label == "host" || label == "host_name";
   std::vector<std::string> names;
   for (const auto& [name, steps] : counts) {
     if (!steps.empty()) names.push_back(name);

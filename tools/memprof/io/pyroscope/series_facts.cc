@@ -123,7 +123,7 @@ std::vector<std::string> counted_labels(const SeriesFacts& facts) {
 }
 
 std::string looker_label(const SeriesFacts& facts) {
-  for (const char* const name : {"host", "instance", "pod"}) {
+  for (const char* const name : {"host", "host_name", "instance", "pod"}) {
     if (facts.labels.count(name) != 0) return name;
   }
   return "";

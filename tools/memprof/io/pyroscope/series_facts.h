@@ -29,7 +29,7 @@ SeriesFacts series_facts(const nlohmann::json& answer, const std::string& name, 
 // other (docs/fleet.md).
 std::vector<std::string> counted_labels(const SeriesFacts& facts);
 
-// Of these the one that names who looks: "host" where memprof does.  All series of a host are looked at together, so their
+// Of these the one that names who looks: "host" where memprof does, and "host_name" by OpenTelemetry.  All series of a host are looked at together, so their
 // looks are the same ones.  Empty: none does, and each series has looks of its own.
 std::string looker_label(const SeriesFacts& facts);
 

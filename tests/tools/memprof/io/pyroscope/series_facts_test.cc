@@ -106,6 +106,8 @@ TEST(SeriesFacts, WhoLooksIsTheHost) {
   EXPECT_EQ(looker_label(facts), "");
   facts.labels["pod"] = {"p"};
   EXPECT_EQ(looker_label(facts), "pod");
+  facts.labels["host_name"] = {"a"};
+  EXPECT_EQ(looker_label(facts), "host_name");
   facts.labels["host"] = {"a"};
   EXPECT_EQ(looker_label(facts), "host");
 }
