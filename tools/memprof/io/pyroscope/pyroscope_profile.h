@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// A profile that a Pyroscope has: all series that a query chooses, over a range of time, as one profile with all metrics
-// that memprof knows.
+// A profile that a Pyroscope has: all series that a query chooses, over a range of time, as one profile with
+// all metrics that memprof knows.
 //
-// Model: a server adds up all looks of a range.  Of increments (alloc_*) that is what was allocated in it.  Of levels
-// (inuse_*, peak_*, mapped_*) the sum is divided by the number of looks of the host that has the most of them: the mean over time of
-// what all held together, to which a series that was there for a part of the time adds for that part.
+// Model: a server adds up all looks of a range.  Of increments (alloc_*) that is what was allocated in it.  Of
+// levels (inuse_*, peak_*, mapped_*) the sum is divided by the number of looks of the host that has the most of
+// them: the mean over time of what all held together, to which a series that was there for a part of the time
+// adds for that part.
 //
 // Failure: throws Failure "ADDRESS: why".
 #pragma once

@@ -29,15 +29,16 @@ SeriesFacts series_facts(const nlohmann::json& answer, const std::string& name, 
 // other (docs/fleet.md).
 std::vector<std::string> counted_labels(const SeriesFacts& facts);
 
-// Of these the one that names who looks: "host" where memprof does, and "host_name" by OpenTelemetry.  All series of a host are looked at together, so their
-// looks are the same ones.  Empty: none does, and each series has looks of its own.
+// Of these the one that names who looks: "host" where memprof does, and "host_name" by OpenTelemetry.  All
+// series of a host are looked at together, so their looks are the same ones.  Empty: none does, and each series
+// has looks of its own.
 std::string looker_label(const SeriesFacts& facts);
 
 // Looks of each looker by the steps of time that they are in.
 using LookCounts = std::map<std::string, std::map<std::string, uint64_t>>;
 
-// Of two answers of SelectSeries, of sums and of averages: their ratio is how many looks a series has in a step.  Of several
-// numbers for one step, those of other series and what `counts` has, the largest stays.
+// Of two answers of SelectSeries, of sums and of averages: their ratio is how many looks a series has in a
+// step.  Of several numbers for one step, those of other series and what `counts` has, the largest stays.
 void count_looks(const nlohmann::json& sums, const nlohmann::json& averages, const std::string& looker,
                  LookCounts* counts);
 
