@@ -26,8 +26,10 @@ json point(const std::string& time, const json& value) {
   return {{"timestamp", time}, {"value", value}};
 }
 
-json answer_of(const std::string& host, const json& points) {
-  return {{"series", {{{"labels", {{{"name", "host"}, {"value", host}}}}, {"points", points}}}}};
+json answer_of(const std::string& host, const std::vector<json>& points) {
+  json series = {{"labels", json::array({{{"name", "host"}, {"value", host}}})}};
+  series["points"] = points;
+  return {{"series", json::array({series})}};
 }
 
 TEST(SeriesFacts, TypesAndLabels) {
@@ -84,13 +86,16 @@ TEST(SeriesFacts, LooksAreTheSumByTheMean) {
 
 // A container's entry point executes the program: two series, one after the other, of a host's three looks.
 TEST(SeriesFacts, SeriesOfAHostHaveItsLooks) {
-  const auto of = [](const json& first, const json& second) {
-    const auto labels = [](const char* program) {
-      return json::array({{{"name", "host"}, {"value", "a"}}, {{"name", "program"}, {"value", program}}});
+  const auto of = [](double first, double second) {
+    const auto series = [](const char* program, const std::vector<json>& points) {
+      json one;
+      one["labels"] =
+          json::array({{{"name", "host"}, {"value", "a"}}, {{"name", "program"}, {"value", program}}});
+      one["points"] = points;
+      return one;
     };
-    return json({{"series",
-                  {{{"labels", labels("sh")}, {"points", {point("1", first)}}},
-                   {{"labels", labels("server")}, {"points", {point("1", second), point("2", second)}}}}}});
+    return json{{"series", json::array({series("sh", {point("1", first)}),
+                                        series("server", {point("1", second), point("2", second)})})}};
   };
   LookCounts counts;
   count_looks(of(10, 20), of(10, 20), "host", &counts);
