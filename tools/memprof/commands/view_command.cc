@@ -42,9 +42,10 @@ HelpText help() {
 Only this machine can open the page, until Ctrl-C. `memprof export FILE -o
 report.html` writes the same page as a file, to send or keep.
 )",
-          R"(FILE is a pprof file, by memprof or others, or an address of HTTP that has one, or
-pyroscope+http://HOST:4040/SERVICE?from=now-1h, a service and a range of time of a
-Pyroscope (docs/fleet.md); `-` is standard input. A page that is reloaded shows what the file is then.
+          R"(FILE is a pprof file, by memprof or others, or an address of HTTP that has one,
+or pyroscope+http://HOST:4040/SERVICE?from=now-1h, a service and a range of time
+of a Pyroscope (docs/fleet.md); `-` is standard input. A page that is reloaded
+shows what the file is then.
 
 Of a series the page has its timeline, and shows what changed between two of its
 looks; of one that is still being recorded it shows each look when it is there.
