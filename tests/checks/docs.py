@@ -225,7 +225,7 @@ class Commands:
         if "|" in " ".join(words) or {"-", "-h", "--help"} & set(words):
             return None
         with tempfile.TemporaryDirectory() as folder:
-            done = subprocess.run([self.command, *("FILE" if word.startswith("http") else word for word in words)], cwd=folder,
+            done = subprocess.run([self.command, *("FILE" if word.startswith(("http", "pyroscope+http")) else word for word in words)], cwd=folder,
                                   stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
         return None if "no such file" in done.stderr.lower() else done.stderr.strip() or "ran without its file"
 

@@ -14,6 +14,7 @@
 #include "profile/model/metric.h"
 #include "profile/model/rate_uses.h"
 #include "profile/text/units.h"
+#include "profile/view/origin.h"
 
 namespace memprof::profile {
 namespace {
@@ -256,7 +257,9 @@ class Facts {
       if (has_statistics(one->profile)) continue;
       warn(fmt::format(
           "{} {}: {}", one->name,
-          one->profile.from_memprof ? "was altered by another program" : "was not written by memprof",
+          one->profile.from_memprof         ? "was altered by another program"
+          : origin_of(one->profile).empty() ? "was not written by memprof"
+                                            : "has the values of a server",
           before_.size() > 1 || after_.size() > 1
               ? "how exact its values are is unknown; only the spread of the files is tested."
               : "how exact its values are is unknown, and so is whether a change is more than chance."));

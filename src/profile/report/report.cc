@@ -294,6 +294,7 @@ Report header_of(const Profile& profile) {
   report.likely_runtime_heap = likely_runtime_heap(profile);
   if (profile.rates.size() > 1) report.rates = profile.rates;
   report.from_memprof = profile.from_memprof;
+  report.origin = origin_of(profile);
   static_cast<ProfileFacts&>(report) = static_cast<const ProfileFacts&>(profile);
   report.temporary_ns = profile.temporary_ns;
   if (profile.temporary_ns != 0) report.unknown_lifetime_bytes = unknown_lifetime_bytes(profile);

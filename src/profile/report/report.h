@@ -29,6 +29,7 @@
 #include "profile/report/call_edges.h"
 #include "profile/report/call_tree.h"
 #include "profile/report/report_sizes.h"
+#include "profile/view/origin.h"
 #include "profile/view/row_notes.h"
 
 namespace memprof::profile {
@@ -93,6 +94,7 @@ struct Report : ProfileFacts {
   uint64_t duration_ns = 0;
   uint64_t rate_bytes = 0;
   std::vector<RateUse> rates;  // more than one, ascending; or none: rate_bytes is the only one
+  std::string origin;          // origin_of()
   bool from_memprof = false;
   bool has_intervals = false;             // of the totals, and so of nearly every row
   uint64_t stacks_without_intervals = 0;  // whose values do not agree with their statistics

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "profile/text/text_writer.h"
 #include "profile/text/units.h"
 
 namespace memprof::profile {
@@ -115,6 +116,11 @@ std::vector<std::string> note_cells(const RowNotes& notes) {
   if (!caller.empty() && !through.empty()) return {caller + " " + through, caller};
   if (caller.empty() && through.empty()) return {};
   return {caller + through};
+}
+
+std::string value_source(const Report& report) {
+  return report.origin.empty() ? "Not written by memprof: the values are those of the file"
+                               : "The values are " + printable(report.origin);
 }
 
 }  // namespace memprof::profile

@@ -56,4 +56,7 @@ std::string place_cell(const std::string& name, const std::string& file, int64_t
 // `for prices (app.py:4) through PyArray_Empty`, `for prices (app.py:4)`.
 std::vector<std::string> note_cells(const RowNotes& notes);
 
+// Of a report that is not of a file by memprof: whose the values are, the beginning of a sentence.
+std::string value_source(const Report& report);
+
 }  // namespace memprof::profile

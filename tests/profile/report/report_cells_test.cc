@@ -78,5 +78,19 @@ TEST(ReportCells, BesideALineStandsWhatItAllocatedThroughAndForWhom) {
   EXPECT_EQ(note_cells(row), Notes({"for prices (app.py:4)"}));
 }
 
+// Also of a file, whose comments anyone can have written.
+TEST(ReportCells, WhatTheValuesAreIsSaidWithoutControlCharacters) {
+  Report report;
+  EXPECT_EQ(value_source(report), "Not written by memprof: the values are those of the file");
+  Profile profile;
+  profile.comments = {"values: 3", "another"};
+  EXPECT_EQ(origin_of(profile), "");
+  set_origin("from a server\x1b[2J", &profile);
+  report.origin = origin_of(profile);
+  EXPECT_EQ(report.origin, "from a server\x1b[2J");
+  EXPECT_EQ(value_source(report).find("The values are from a server"), 0U);
+  EXPECT_EQ(value_source(report).find('\x1b'), std::string::npos);
+}
+
 }  // namespace
 }  // namespace memprof::profile

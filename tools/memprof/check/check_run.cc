@@ -51,7 +51,7 @@ class CheckRunner {
     try {
       std::vector<profile::ComparedProfile> baseline;
       for (const std::string& path : check_.baseline) {
-        baseline.push_back({path, load_profile(path, options_.ask_servers)});
+        baseline.push_back({path, load_profile(path, options_.ask_servers, "", options_.access)});
       }
       if (check_.command.empty()) {
         load_profiles();
@@ -76,7 +76,7 @@ class CheckRunner {
   void load_profiles() {
     for (const std::string& path : check_.profiles) {
       result_.subject += (result_.subject.empty() ? "" : ", ") + path;
-      profiles_.push_back({path, load_profile(path, options_.ask_servers)});
+      profiles_.push_back({path, load_profile(path, options_.ask_servers, "", options_.access)});
     }
   }
 

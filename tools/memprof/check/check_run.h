@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 
+#include "memprof/io/http/http_access.h"
 #include "memprof/io/profile_input.h"
 #include "profile/gate/limit_file.h"
 #include "profile/gate/verdict.h"
@@ -19,6 +20,7 @@ struct CheckRunOptions {
   std::string keep;                    // the folder for profiles of runs; empty: they are not kept
   bool force = false;                  // replaces them
   AskServers ask_servers = AskServers::kYes;
+  HttpAccess access;  // to servers that have profiles
 };
 
 profile::CheckResult run_check(const profile::GateCheck& check, const CheckRunOptions& options);

@@ -14,6 +14,7 @@
 #include "memprof/console/console.h"
 #include "memprof/console/failure.h"
 #include "memprof/console/shared_options.h"
+#include "memprof/io/http/http_access.h"
 #include "memprof/io/output_check.h"
 #include "memprof/run/python_program.h"
 #include "profile/files/atomic_file.h"
@@ -114,8 +115,10 @@ std::optional<Options> parse(const std::vector<std::string>& arguments) {
   parser.add_flag({"--force", "", "replace OUT, the file of --junit, and what --keep has"},
                   options.run.force);
   add_no_debuginfod(parser);
+  const HttpAccessOptions access(parser);
   if (parser.parse({arguments.begin(), dashes})) return std::nullopt;
   if (parser.is_given("--no-debuginfod")) options.run.ask_servers = AskServers::kNo;
+  options.run.access = access.access();
   if (parser.is_given("--rate")) options.run.rate_bytes = parse_rate(rate);
   for (const char* option : {"--keep", "--junit", "-o", "--limits"}) {
     const std::string& value = option == std::string("--keep")    ? options.run.keep

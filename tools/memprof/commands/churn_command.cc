@@ -8,6 +8,7 @@
 #include "memprof/console/failure.h"
 #include "memprof/console/report_options.h"
 #include "memprof/console/shared_options.h"
+#include "memprof/io/http/http_access.h"
 #include "memprof/io/profile_input.h"
 #include "memprof/io/source_map_option.h"
 #include "profile/churn/churn.h"
@@ -41,6 +42,7 @@ struct Options {
   bool json = false;
   AskServers ask_servers = AskServers::kYes;
   SourceMapChoice source_maps;
+  HttpAccess access;
 };
 
 // Nothing: --help was asked for.
@@ -58,11 +60,13 @@ std::optional<Options> parse(const std::vector<std::string>& arguments) {
   parser.add_flag({"--json", "", "print JSON for programs (docs/churn.md describes it)", Shown::kInBoth},
                   options.json);
   add_no_debuginfod(parser);
+  const HttpAccessOptions access(parser);
   if (parser.parse(arguments)) return std::nullopt;
   if (parser.is_given("--no-debuginfod")) options.ask_servers = AskServers::kNo;
   if (parser.is_given("-n")) options.rows = parse_count("-n", rows);
   const ReaderChoice choice = reader.choice();
   options.source_maps = source_maps.choice();
+  options.access = access.access();
   if (choice.metric) throw Failure("churn: --metric: it shows one metric; --blocks orders by blocks");
   options.younger_ns = choice.younger_ns.value_or(options.younger_ns);
   options.churn.by = choice.by.value_or(options.churn.by);
@@ -79,8 +83,8 @@ std::optional<Options> parse(const std::vector<std::string>& arguments) {
 int churn_command(const std::vector<std::string>& arguments) {
   const std::optional<Options> options = parse(arguments);
   if (!options) return 0;
-  profile::Profile profile =
-      with_source_lines(load_profile(options->file, options->ask_servers), options->source_maps);
+  profile::Profile profile = with_source_lines(
+      load_profile(options->file, options->ask_servers, "", options->access), options->source_maps);
   profile::set_temporary(options->younger_ns, options->file == "-" ? "standard input" : options->file,
                          &profile);
   profile::ReportOptions header;

@@ -15,6 +15,7 @@
 #include "memprof/console/report_options.h"
 #include "memprof/console/shared_options.h"
 #include "memprof/host/process/process_ids.h"
+#include "memprof/io/http/http_access.h"
 #include "memprof/io/output_check.h"
 #include "memprof/io/process_looks.h"
 #include "memprof/io/profile_format.h"
@@ -45,7 +46,8 @@ HelpText help() {
 running processes), and whether that is more than chance.
 )",
       R"(BEFORE and AFTER are pprof files, by memprof or others, or addresses of HTTP that
-have one; `-` is standard input.
+have one; `-` is standard input. A Pyroscope has a service at two times:
+pyroscope+http://HOST:4040/SERVICE?from=now-2h&until=now-1h (docs/fleet.md).
 They may be of different rates, processes and versions of the program: functions
 are matched by name, code without a name by build id and place in the file.
 )",
@@ -72,6 +74,7 @@ struct Options {
   bool may_page = true;
   AskServers ask_servers = AskServers::kYes;
   SourceMapChoice source_maps;
+  HttpAccess access;
 };
 
 // Takes --before and --after with what follows each, up to the next option, out of the arguments.
@@ -196,6 +199,7 @@ std::optional<Options> parse(const std::vector<std::string>& arguments) {
   add_sample_type(parser, options.sample_type);
   add_no_pager(parser);
   add_no_debuginfod(parser);
+  const HttpAccessOptions access(parser);
   if (parser.parse(take_groups(arguments, &options))) return std::nullopt;
   if (parser.is_given("--no-debuginfod")) options.ask_servers = AskServers::kNo;
   options.may_page = !parser.is_given("--no-pager");
@@ -207,6 +211,7 @@ std::optional<Options> parse(const std::vector<std::string>& arguments) {
   given("-n", [&](Text option, Text text) { options.rows = parse_count(option, text); });
   const ReaderChoice choice = reader.choice();
   options.source_maps = source_maps.choice();
+  options.access = access.access();
   comparison.by = choice.by.value_or(comparison.by);
   comparison.metric = choice.metric;
   comparison.filter = choice.filter;
@@ -228,22 +233,23 @@ std::optional<Options> parse(const std::vector<std::string>& arguments) {
 }
 
 // A file, standard input, or a process: its id, where no file is called so.
-profile::ComparedProfile load(const std::string& input, AskServers ask_servers,
-                              const std::string& sample_type) {
+profile::ComparedProfile load(const std::string& input, const Options& options) {
   uint64_t pid = 0;
   std::error_code missing;
   if (parse_pid(input, &pid) && !std::filesystem::exists(input, missing)) {
-    return {"process " + input, ProcessLooks(find_process(input), ask_servers).look(false)};
+    return {"process " + input, ProcessLooks(find_process(input), options.ask_servers).look(false)};
   }
-  return {input == "-" ? "standard input" : input, load_profile(input, ask_servers, sample_type)};
+  return {input == "-" ? "standard input" : input,
+          load_profile(input, options.ask_servers, options.sample_type, options.access)};
 }
 
 std::vector<profile::ComparedProfile> load_all(const std::vector<std::string>& inputs,
                                                const Options& options) {
   std::vector<profile::ComparedProfile> profiles;
   for (const std::string& input : inputs) {
-    profiles.push_back(load(input, options.ask_servers, options.sample_type));
+    profiles.push_back(load(input, options));
     profile::ComparedProfile& last = profiles.back();
+    say_origin(last.profile, last.name);
     last.profile = with_source_lines(std::move(last.profile), options.source_maps);
     if (options.younger_ns) profile::set_temporary(*options.younger_ns, last.name, &last.profile);
   }

@@ -8,6 +8,7 @@
 #include "memprof/console/failure.h"
 #include "memprof/console/report_options.h"
 #include "memprof/console/shared_options.h"
+#include "memprof/io/http/http_access.h"
 #include "memprof/io/profile_format.h"
 #include "memprof/io/profile_input.h"
 #include "memprof/io/source_map_option.h"
@@ -66,6 +67,7 @@ struct Options {
   AskServers ask_servers = AskServers::kYes;
   ReaderChoice reader;
   SourceMapChoice source_maps;
+  HttpAccess access;
 };
 
 // Nothing: --help was asked for.
@@ -97,9 +99,11 @@ std::optional<Options> parse(const std::vector<std::string>& arguments) {
   const SourceMapOption source_maps(parser);
   add_sample_type(parser, options.sample_type);
   add_no_debuginfod(parser);
+  const HttpAccessOptions access(parser);
   if (parser.parse(arguments)) return std::nullopt;
   options.reader = reader.choice();
   options.source_maps = source_maps.choice();
+  options.access = access.access();
   options.source_roots = source_root.roots();
   if (!options.has_sources && !options.source_roots.empty())
     throw Failure("export: --source-root goes with --source");
@@ -143,8 +147,8 @@ void check(const Options& options, const ExportFormat& format) {
 // Of `later` what was allocated since the profile in the file `since`.
 profile::Profile increment_since(const std::string& since, const Options& options,
                                  const profile::Profile& later) {
-  const profile::Profile earlier =
-      with_source_lines(load_profile(since, options.ask_servers, options.sample_type), options.source_maps);
+  const profile::Profile earlier = with_source_lines(
+      load_profile(since, options.ask_servers, options.sample_type, options.access), options.source_maps);
   if (const std::string why = profile::why_no_increment(earlier, later); !why.empty()) {
     throw Failure("--since: " + (since == "-" ? "standard input" : since) + ": " + why);
   }
@@ -187,7 +191,7 @@ int export_command(const std::vector<std::string>& arguments) {
   const ExportFormat& format = choose_format(output, options->format);
   check(*options, format);
   profile::Profile profile = with_source_lines(
-      load_profile(input, options->ask_servers, options->sample_type), options->source_maps);
+      load_profile(input, options->ask_servers, options->sample_type, options->access), options->source_maps);
   if (!options->since.empty()) profile = increment_since(options->since, *options, profile);
   if (options->reader.younger_ns) profile::set_temporary(*options->reader.younger_ns, input, &profile);
   if (options->reader.metric) require_metric(profile, *options->reader.metric, input);
@@ -195,6 +199,7 @@ int export_command(const std::vector<std::string>& arguments) {
     complain("note: " + input + " has no sample" + (options->since.empty() ? "" : " since then") +
              ": nothing was allocated, or less than the rate shows");
   }
+  say_origin(profile, input);
   const bool had_stacks = !profile.stacks.empty();
   ExportSubject subject;
   subject.name = input == "-" ? profile.program : input.substr(input.rfind('/') + 1);

@@ -14,6 +14,7 @@
 #include "memprof/console/report_options.h"
 #include "memprof/console/shared_options.h"
 #include "memprof/host/process/process_ids.h"
+#include "memprof/io/http/http_access.h"
 #include "memprof/io/process_looks.h"
 #include "memprof/io/profile_input.h"
 #include "memprof/io/source_map_option.h"
@@ -57,6 +58,7 @@ struct Options {
   bool json = false;
   AskServers ask_servers = AskServers::kYes;
   SourceMapChoice source_maps;
+  HttpAccess access;
 };
 
 void check_inputs(const std::vector<std::string>& inputs) {
@@ -99,11 +101,13 @@ std::optional<Options> parse(const std::vector<std::string>& arguments) {
   ReaderOptions reader(parser, {"--metric", "--younger"});
   const SourceMapOption source_maps(parser);
   add_no_debuginfod(parser);
+  const HttpAccessOptions access(parser);
   if (parser.parse(arguments)) return std::nullopt;
   if (parser.is_given("--no-debuginfod")) options.ask_servers = AskServers::kNo;
   options.rows.max = parser.is_given("-n") ? parse_count("-n", rows) : options.json ? SIZE_MAX : kTableRows;
   const ReaderChoice choice = reader.choice();
   options.source_maps = source_maps.choice();
+  options.access = access.access();
   if (choice.metric) throw Failure("leaks: --metric: leaks are of what lives; leave it out");
   if (choice.younger_ns) throw Failure("leaks: --younger: leaks are of what is kept; leave it out");
   options.leaks.by = choice.by.value_or(options.leaks.by);
@@ -117,13 +121,14 @@ std::optional<Options> parse(const std::vector<std::string>& arguments) {
 }
 
 // A file, standard input, or a process: its id, where no file is called so.
-profile::NamedProfile load(const std::string& input, AskServers ask_servers) {
+profile::NamedProfile load(const std::string& input, const Options& options) {
   uint64_t pid = 0;
   std::error_code missing;
   if (parse_pid(input, &pid) && !std::filesystem::exists(input, missing)) {
-    return {"process " + input, ProcessLooks(find_process(input), ask_servers).look(false)};
+    return {"process " + input, ProcessLooks(find_process(input), options.ask_servers).look(false)};
   }
-  return {input == "-" ? "standard input" : input, load_profile(input, ask_servers)};
+  return {input == "-" ? "standard input" : input,
+          load_profile(input, options.ask_servers, "", options.access)};
 }
 
 // Which look of a series is judged, and why it is not the last.
@@ -165,7 +170,7 @@ Found find_in_series(const Options& options) {
 Found find_in_profiles(const Options& options) {
   std::vector<profile::NamedProfile> profiles;
   for (const std::string& input : options.inputs) {
-    profiles.push_back(load(input, options.ask_servers));
+    profiles.push_back(load(input, options));
     profile::Profile& last = profiles.back().profile;
     last = with_source_lines(std::move(last), options.source_maps);
   }

@@ -13,11 +13,13 @@
 #include "memprof/console/console.h"
 #include "memprof/console/failure.h"
 #include "memprof/console/shared_options.h"
+#include "memprof/io/http/http_access.h"
 #include "memprof/io/http/profile_url.h"
 #include "memprof/io/output_check.h"
 #include "memprof/io/profile_format.h"
 #include "memprof/io/profile_input.h"
 #include "memprof/io/profile_output.h"
+#include "memprof/io/pyroscope/pyroscope_query.h"
 #include "profile/compare/merge.h"
 #include "profile/model/error.h"
 
@@ -44,27 +46,30 @@ struct Options {
   std::string output;
   bool skip_damaged = false;
   bool force = false;
+  HttpAccess access;
 };
 
 class Merge {
  public:
-  explicit Merge(bool skip_damaged) : skip_damaged_(skip_damaged) {}
+  explicit Merge(const Options& options) : options_(options) {}
 
   void add(const std::string& path) {
     std::error_code missing;
-    if (path != "-" && !is_profile_url(path) && !std::filesystem::exists(path, missing)) {
+    if (path != "-" && !is_profile_url(path) && !is_pyroscope_query(path) &&
+        !std::filesystem::exists(path, missing)) {
       throw Failure(path + ": cannot read it: " + error_text(missing ? missing.value() : ENOENT));
     }
     profile::Profile profile;
     try {
-      profile = read_profile(path);
+      profile = read_profile(path, options_.access);
     } catch (const profile::Error& error) {
-      if (!skip_damaged_) {
+      if (!options_.skip_damaged) {
         throw Failure(std::string(error.what()) + "; --skip-damaged leaves such files out");
       }
       if (damaged_++ < kMaxNamed) complain(std::string("left out: ") + error.what());
       return;
     }
+    say_origin(profile, path);
     check_like_the_others(path, profile);
     check_process(path, profile);
     merger_.add(profile);
@@ -129,7 +134,7 @@ class Merge {
     starts[start] = path;
   }
 
-  const bool skip_damaged_;
+  const Options options_;
   profile::Merger merger_{profile::Processes::kAddedUp};
   size_t merged_ = 0;
   size_t damaged_ = 0;
@@ -156,6 +161,7 @@ int merge_command(const std::vector<std::string>& arguments) {
                   options.skip_damaged);
   add_force(parser, "OUT if it exists", options.force);
   add_no_debuginfod(parser);
+  const HttpAccessOptions access(parser);
   if (parser.parse(arguments)) return 0;
   if (options.files.empty()) throw Failure("merge: no profiles given; usage: memprof merge FILE... -o OUT");
   if (options.output.empty() || options.output == "-") {
@@ -163,7 +169,8 @@ int merge_command(const std::vector<std::string>& arguments) {
   }
   check_pprof_name("merge", options.output);
   check_output_path(options.output, options.force);
-  Merge merge(options.skip_damaged);
+  options.access = access.access();
+  Merge merge(options);
   for (const std::string& file : options.files) merge.add(file);
   profile::Profile merged = merge.take();
   add_names(merged, parser.is_given("--no-debuginfod") ? AskServers::kNo : AskServers::kYes);

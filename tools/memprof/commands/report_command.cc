@@ -12,6 +12,7 @@
 #include "memprof/console/pager.h"
 #include "memprof/console/report_options.h"
 #include "memprof/console/shared_options.h"
+#include "memprof/io/http/http_access.h"
 #include "memprof/io/profile_input.h"
 #include "memprof/io/source_map_option.h"
 #include "profile/lifetimes/temporary.h"
@@ -38,9 +39,10 @@ HelpText help() {
 )",
           R"(FILE is a pprof file, by memprof or others, or a heap profile of jemalloc or
 tcmalloc, or a .heapprofile; `-` is standard input, and an address of HTTP, such
-as http://127.0.0.1:6060/debug/pprof/heap, is asked for one. Of a series
-(docs/series.md) it shows how memory went over time, or with --at one of its
-looks.
+as http://127.0.0.1:6060/debug/pprof/heap, is asked for one. So is a Pyroscope,
+for a service and a range of time: pyroscope+http://HOST:4040/SERVICE?from=now-1h
+(docs/fleet.md). Of a series (docs/series.md) it shows how memory went over time,
+or with --at one of its looks.
 )",
           R"(self        what was allocated in the function itself (or by malloc,
             operator new, a standard library, native code below Python ...
@@ -65,6 +67,7 @@ struct Options {
   std::optional<size_t> rows;
   ReaderChoice choice;
   SourceMapChoice source_maps;
+  HttpAccess access;
   bool mmap = false;
   bool tree = false;
   std::optional<double> min_percent;
@@ -161,6 +164,7 @@ std::optional<Options> parse(const std::vector<std::string>& arguments) {
   add_sample_type(parser, options.sample_type);
   add_no_pager(parser);
   add_no_debuginfod(parser);
+  const HttpAccessOptions access(parser);
   if (parser.parse(arguments)) return std::nullopt;
   options.ask_servers = !parser.is_given("--no-debuginfod");
   options.may_page = !parser.is_given("--no-pager");
@@ -171,6 +175,7 @@ std::optional<Options> parse(const std::vector<std::string>& arguments) {
   given("-n", [&](Text option, Text text) { options.rows = parse_count(option, text); });
   options.choice = reader.choice();
   options.source_maps = source_maps.choice();
+  options.access = access.access();
   if (options.mmap || resident) {
     const char* const option = options.mmap ? "--mmap" : "--resident";
     if (options.mmap && resident) throw Failure("report: --mmap and --resident exclude each other");
@@ -272,7 +277,7 @@ int report_command(const std::vector<std::string>& arguments) {
   }
   profile::Profile profile =
       with_source_lines(load_profile(options->file, options->ask_servers ? AskServers::kYes : AskServers::kNo,
-                                     options->sample_type),
+                                     options->sample_type, options->access),
                         options->source_maps);
   if (options->choice.younger_ns) {
     profile::set_temporary(*options->choice.younger_ns,

@@ -100,7 +100,7 @@ std::optional<ShipOptions> parse(const std::vector<std::string>& arguments, Give
                     given->limit);
   parser.add_option({"--spool-age", "TIME", "what has waited for longer is dropped, and counted (50m)"},
                     given->age);
-  ShipNetwork network(parser);
+  HttpAccessOptions access(parser);
   parser.add_option(
       {"--metrics", "FILE",
        "write what was shipped, dropped and waits to FILE after each look, in the text form of Prometheus"},
@@ -124,7 +124,7 @@ std::optional<ShipOptions> parse(const std::vector<std::string>& arguments, Give
   }
   if (parser.is_given("--listen")) parse_listen_address(options.listen);
   if (options.targets.empty() && !given->is_plan) check_without_target(parser);
-  options.network = network.options();
+  options.network.access = access.access();
   options.labels = labels.rules();
   if (parser.is_given("--every")) options.every_s = parse_ship_every("--every", given->every);
   if (parser.is_given("--count")) options.count = parse_count("--count", given->count);

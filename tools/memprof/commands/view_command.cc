@@ -16,6 +16,7 @@
 #include "memprof/console/shared_options.h"
 #include "memprof/host/process/process_ids.h"
 #include "memprof/host/process/running_process.h"
+#include "memprof/io/http/http_access.h"
 #include "memprof/io/profile_input.h"
 #include "memprof/io/source_map_option.h"
 #include "memprof/live/live_looks.h"
@@ -41,8 +42,10 @@ HelpText help() {
 Only this machine can open the page, until Ctrl-C. `memprof export FILE -o
 report.html` writes the same page as a file, to send or keep.
 )",
-          R"(FILE is a pprof file, by memprof or others, or an address of HTTP that has one;
-`-` is standard input. A page that is reloaded shows what the file is then.
+          R"(FILE is a pprof file, by memprof or others, or an address of HTTP that has one,
+or pyroscope+http://HOST:4040/SERVICE?from=now-1h, a service and a range of time
+of a Pyroscope (docs/fleet.md); `-` is standard input. A page that is reloaded
+shows what the file is then.
 
 Of a series the page has its timeline, and shows what changed between two of its
 looks; of one that is still being recorded it shows each look when it is there.
@@ -69,6 +72,7 @@ struct Options {
   bool opens = true;
   AskServers ask_servers = AskServers::kYes;
   SourceMapChoice source_maps;
+  HttpAccess access;
   std::shared_ptr<const profile::HiddenFrames> hidden;
   std::string sample_type;
   std::optional<RecordChoice> record;
@@ -106,6 +110,7 @@ std::optional<Options> parse(const std::vector<std::string>& arguments) {
   const SourceMapOption source_maps(parser);
   add_sample_type(parser, options.sample_type);
   add_no_debuginfod(parser);
+  const HttpAccessOptions access(parser);
   if (parser.parse(arguments)) return std::nullopt;
   if (options.inputs.empty()) throw Failure("view: no profile given; usage: memprof view FILE|PID");
   const size_t port = port_text.empty() ? 0 : parse_count("--port", port_text);
@@ -117,6 +122,7 @@ std::optional<Options> parse(const std::vector<std::string>& arguments) {
   if (parser.is_given("--hide")) options.hidden = parse_hidden("--hide", hidden);
   options.record = record.choice();
   options.source_maps = source_maps.choice();
+  options.access = access.access();
   options.source_roots = source_root.roots();
   if (options.is_elsewhere && !options.source_roots.empty()) {
     throw Failure("--source-root: no source text is served with --listen; leave one of the two out");
@@ -248,8 +254,8 @@ void view_file(const Options& options) {
   }
   const auto read = [&] {
     if (!is_own_profile(input)) files.distrust();  // it may be another file than before
-    profile::Profile profile =
-        with_source_lines(load_profile(input, options.ask_servers, options.sample_type), options.source_maps);
+    profile::Profile profile = with_source_lines(
+        load_profile(input, options.ask_servers, options.sample_type, options.access), options.source_maps);
     if (options.hidden != nullptr) profile::hide_frames(*options.hidden, &profile);
     return page_text(profile, input == "-" ? profile.program : file_name(input), sources);
   };

@@ -14,6 +14,8 @@
 #include "memprof/host/process/process_number.h"
 #include "memprof/io/arena_profile.h"
 #include "memprof/io/http/profile_url.h"
+#include "memprof/io/pyroscope/pyroscope_profile.h"
+#include "memprof/io/pyroscope/pyroscope_query.h"
 #include "profile/model/metric.h"
 #include "profile/pprof/input/any_profile.h"
 #include "profile/pprof/pprof_reader.h"
@@ -24,6 +26,7 @@
 #include "profile/symbolize/symbolizer.h"
 #include "profile/text/text_writer.h"
 #include "profile/text/units.h"
+#include "profile/view/origin.h"
 
 namespace memprof::cli {
 namespace {
@@ -152,12 +155,22 @@ profile::Profile read_standard_input(const profile::ReadOptions& options) {
   return profile::read_any_from(STDIN_FILENO, "standard input", options);
 }
 
-// `sample_type`: as load_profile() has it.
-profile::Profile read_with(const std::string& path, const std::string& sample_type) {
+profile::Profile of_pyroscope(const std::string& address, const std::string& sample_type,
+                              const HttpAccess& access) {
+  if (!sample_type.empty()) {
+    throw Failure("--sample-type: a Pyroscope is asked for all metrics of memory; leave it out");
+  }
+  return read_pyroscope(address, access);
+}
+
+// `sample_type`, `access`: as load_profile() has them.
+profile::Profile read_with(const std::string& path, const std::string& sample_type,
+                           const HttpAccess& access) {
   profile::ReadOptions options;
   options.sample_type = sample_type;
   if (path == "-") return read_standard_input(options);
-  if (is_profile_url(path)) return profile::read_any(fetch_profile(path), path, options);
+  if (is_pyroscope_query(path)) return of_pyroscope(path, sample_type, access);
+  if (is_profile_url(path)) return profile::read_any(fetch_profile(path, access), path, options);
   if (sample_type.empty()) {
     if (auto look = look_of_series(path)) return std::move(*look);
     if (is_arena_path(path)) {
@@ -175,13 +188,13 @@ profile::Profile read_with(const std::string& path, const std::string& sample_ty
 
 }  // namespace
 
-profile::Profile read_profile(const std::string& path) {
-  return read_with(path, "");
+profile::Profile read_profile(const std::string& path, const HttpAccess& access) {
+  return read_with(path, "", access);
 }
 
-profile::Profile load_profile(const std::string& path, AskServers ask_servers,
-                              const std::string& sample_type) {
-  profile::Profile profile = read_with(path, sample_type);
+profile::Profile load_profile(const std::string& path, AskServers ask_servers, const std::string& sample_type,
+                              const HttpAccess& access) {
+  profile::Profile profile = read_with(path, sample_type, access);
   add_names(profile, ask_servers);
   return profile;
 }
@@ -207,6 +220,11 @@ void require_metric(const profile::Profile& profile, profile::Metric metric, con
   }
   throw Failure(path + ": has no " + profile::metric_name(metric) + "; it has " +
                 (known.empty() ? "none of memprof's metrics" : known) + why_not_there(metric));
+}
+
+void say_origin(const profile::Profile& profile, const std::string& path) {
+  const std::string origin = profile::origin_of(profile);
+  if (!origin.empty()) complain("note: " + path + ": the values are " + origin);
 }
 
 }  // namespace memprof::cli

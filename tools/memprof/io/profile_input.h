@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "memprof/io/http/http_access.h"
 #include "profile/model/model.h"
 #include "profile/series/series_choice.h"
 #include "profile/series/series_file.h"
@@ -40,14 +41,14 @@ class SeriesLooks {
 };
 
 // Without names for what has none.  `path` may be `-`, standard input (once), an address of HTTP, the arena of
-// a process, or a series: its last look then, or with FILE@MOMENT (profile/series/series_moment.h) the one of that moment;
+// a process, a question to a Pyroscope (pyroscope/pyroscope_query.h), or a series: its last look then, or with FILE@MOMENT (profile/series/series_moment.h) the one of that moment;
 // which one is printed.
-profile::Profile read_profile(const std::string& path);
+profile::Profile read_profile(const std::string& path, const HttpAccess& access = {});
 
 // The same, with names.  Warnings are printed.
-// `sample_type`: of a pprof file by others only this one (--sample-type); empty: those that are of memory.
+// `access`: to servers.  `sample_type`: of a pprof file by others only this one (--sample-type); empty: those that are of memory.
 profile::Profile load_profile(const std::string& path, AskServers ask_servers,
-                              const std::string& sample_type = "");
+                              const std::string& sample_type = "", const HttpAccess& access = {});
 
 // Names, and prints the warnings, few of many.
 void add_names(profile::Profile& profile, AskServers ask_servers);
@@ -64,5 +65,8 @@ void add_jit_names(profile::Profile& profile, const std::string& folder = {});
 
 // Whether the file has the metric; else throws Failure with those that it has.
 void require_metric(const profile::Profile& profile, profile::Metric metric, const std::string& path);
+
+// Prints what the values of a profile are, where it says so (profile/view/origin.h): for outputs that do not.
+void say_origin(const profile::Profile& profile, const std::string& path);
 
 }  // namespace memprof::cli

@@ -128,7 +128,7 @@ RunOptions parse_run_options(const std::vector<std::string>& arguments) {
   parser.add_option({"--ship-every", "TIME", "time between two looks of --ship (1m), from 100ms to 1h"},
                     ship_every);
   ShipLabels ship_labels(parser, Shown::kInHelp);
-  ShipNetwork ship_network(parser);
+  const HttpAccessOptions ship_access(parser);
   parser.add_flag(
       {"--view", "", "show the profile in the browser afterwards. As memprof view does, until Ctrl-C",
        Shown::kInBoth},
@@ -186,12 +186,12 @@ RunOptions parse_run_options(const std::vector<std::string>& arguments) {
   if (!ship.targets.empty()) {
     if (parser.is_given("--ship-every")) ship.every_s = parse_ship_every("--ship-every", ship_every);
     ship.labels = ship_labels.rules();
-    ship.network = ship_network.options();
+    ship.network.access = ship_access.access();
     ship.network.option = "--ship";
     options.ship = ship;
   } else {
     std::string given = parser.is_given("--ship-every") ? "--ship-every" : ship_labels.given();
-    if (given.empty()) given = ship_network.given();
+    if (given.empty()) given = ship_access.given();
     if (!given.empty()) throw Failure(given + ": nothing is sent without --ship TARGET; leave it out");
   }
   const bool has_dashes = middle != arguments.end() && *middle == "--";

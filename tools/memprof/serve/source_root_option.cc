@@ -8,6 +8,7 @@
 #include "memprof/console/console.h"
 #include "memprof/console/failure.h"
 #include "memprof/io/http/profile_url.h"
+#include "memprof/io/pyroscope/pyroscope_query.h"
 
 namespace memprof::cli {
 namespace {
@@ -16,6 +17,10 @@ namespace {
 std::string file_of(const std::string& path) {
   std::error_code error;
   return std::filesystem::exists(path, error) ? path : path.substr(0, path.rfind('@'));
+}
+
+bool is_server(const std::string& path) {
+  return is_profile_url(path) || is_pyroscope_query(path);
 }
 
 profile::SourceRule rule(bool is_own, std::vector<std::string> roots, const std::string& whose) {
@@ -49,14 +54,14 @@ std::vector<std::string> SourceRootOption::roots() const {
 }
 
 bool is_own_profile(const std::string& path) {
-  return path != "-" && !is_profile_url(path) && profile::is_own_file(file_of(path));
+  return path != "-" && !is_server(path) && profile::is_own_file(file_of(path));
 }
 
 profile::SourceRule source_rule_of_file(const std::string& path, std::vector<std::string> roots) {
   if (path == "-") {
     return rule(false, std::move(roots), "it is not known who made the profile on standard input");
   }
-  if (is_profile_url(path)) {
+  if (is_server(path)) {
     return rule(false, std::move(roots), "the profile comes from a server");
   }
   std::error_code error;

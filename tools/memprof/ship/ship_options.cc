@@ -12,7 +12,6 @@ constexpr char kHome[] = "ship";  // whose help has them
 constexpr auto kInHelp = OptionText::Shown::kInHelp;
 constexpr const char* kLabelOptions[] = {
     "--service", "--host", "--label", "--label-env", "--pid-label", "--container-label", "--relabel"};
-constexpr const char* kNetworkOptions[] = {"--token-file", "--password-file", "--ca-file"};
 
 void add_from_environment(const std::string& text, LabelRules* rules) {
   const size_t equal = text.find('=');
@@ -103,27 +102,6 @@ LabelRules ShipLabels::rules() const {
 
 std::string ShipLabels::given() const {
   return first_given(parser_, kLabelOptions);
-}
-
-ShipNetwork::ShipNetwork(ArgumentParser& parser) : parser_(parser) {
-  parser.add_option(
-      {"--token-file", "FILE", "a bearer token; FILE is read again for each request", kInHelp, kHome},
-      options_.token_file);
-  parser.add_option({"--password-file", "FILE", "NAME:PASSWORD, for basic authentication", kInHelp, kHome},
-                    options_.password_file);
-  parser.add_option({"--ca-file", "FILE", "certificates to trust, instead of the system's", kInHelp, kHome},
-                    options_.ca_file);
-}
-
-TargetOptions ShipNetwork::options() const {
-  if (parser_.is_given("--token-file") && parser_.is_given("--password-file")) {
-    throw Failure("--token-file and --password-file exclude each other");
-  }
-  return options_;
-}
-
-std::string ShipNetwork::given() const {
-  return first_given(parser_, kNetworkOptions);
 }
 
 }  // namespace memprof::cli

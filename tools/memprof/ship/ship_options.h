@@ -47,17 +47,4 @@ class ShipLabels {
   std::string relabel_file_;
 };
 
-// --token-file, --password-file, --ca-file
-class ShipNetwork {
- public:
-  explicit ShipNetwork(ArgumentParser& parser);
-
-  TargetOptions options() const;
-  std::string given() const;
-
- private:
-  ArgumentParser& parser_;
-  TargetOptions options_;
-};
-
 }  // namespace memprof::cli

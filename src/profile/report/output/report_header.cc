@@ -62,9 +62,8 @@ class Header {
     if (report_.from_memprof) {
       sampling();
     } else {
-      say(fmt::format(
-          "Not written by memprof: the values are those of the file, and how exact they are is unknown.{}",
-          report_.rate_bytes > 1 ? " Period: " + format_rate(report_.rate_bytes) + "." : ""));
+      say(fmt::format("{}, and how exact they are is unknown.{}", value_source(report_),
+                      report_.rate_bytes > 1 ? " Period: " + format_rate(report_.rate_bytes) + "." : ""));
     }
     if (report_.is_filtered()) filter();
     peak();

@@ -109,6 +109,7 @@ std::string report_json(const Report& report) {
   json["program"] = report.program;
   json["pid"] = number_or_null(report.pid != 0, report.pid);
   json["rate_bytes"] = report.rate_bytes;
+  if (!report.origin.empty()) json["origin"] = report.origin;
   if (!report.rates.empty()) {
     json["rates"] = Json::array();
     for (const RateUse& use : report.rates) {

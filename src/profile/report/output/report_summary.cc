@@ -73,7 +73,8 @@ class Summary {
   void sampling() {
     std::vector<std::string> parts;
     if (!report_.from_memprof) {
-      parts.emplace_back("not by memprof, so how exact these values are is unknown");
+      parts.push_back(!report_.origin.empty() ? printable(report_.origin)
+                                              : "not by memprof, so how exact these values are is unknown");
     } else {
       const std::string count = number(report_.samples) + (report_.samples == 1 ? " sample" : " samples");
       if (is_exact(report_)) {

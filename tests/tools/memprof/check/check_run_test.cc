@@ -59,7 +59,7 @@ TEST_F(CheckRun, AProgramThatFailsIsJudgedToo) {
 TEST_F(CheckRun, RunsOnceForEachCount) {
   const CheckResult two = run("name = \"a b\"\ngrowth_per_iteration = 0\niterations = [0, 100]\n" +
                                   command("\"exit\", \"0\", \"{n}\""),
-                              {{}, folder_.path(), false, AskServers::kNo});
+                              {{}, folder_.path(), false, AskServers::kNo, {}});
   EXPECT_EQ(two.error, "");
   EXPECT_THAT(two.kept, ElementsAre(folder_ / "a-b.1.pb.gz", folder_ / "a-b.2.pb.gz"));
   EXPECT_TRUE(std::filesystem::exists(folder_ / "a-b.2.pb.gz"));

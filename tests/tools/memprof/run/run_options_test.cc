@@ -54,7 +54,7 @@ TEST(RunOptions, WhereTheRunIsShipped) {
   EXPECT_THAT(options.ship->targets, ElementsAre("/a", "http://b"));
   EXPECT_EQ(options.ship->every_s, 5);
   EXPECT_EQ(options.ship->labels.fixed.at("region"), "eu");
-  EXPECT_EQ(options.ship->network.token_file, "t");
+  EXPECT_EQ(options.ship->network.access.token_file, "t");
   EXPECT_FALSE(parse_run_options({"ls"}).ship);
   for (const char* option : {"--ship-every", "--service", "--label", "--ca-file"}) {
     EXPECT_EQ(error_of({option, "1s", "ls"}),

@@ -16,14 +16,12 @@ struct Command {
   }
   ArgumentParser parser{"some", HelpText{"some", "", "", ""}};
   ShipLabels labels{parser, OptionText::Shown::kInHelp};
-  ShipNetwork network{parser};
 };
 
 std::string failure_of(const std::vector<std::string>& arguments) {
   try {
     const Command command(arguments);
     command.labels.rules();
-    command.network.options();
   } catch (const Failure& failure) {
     return failure.what();
   }
@@ -39,22 +37,12 @@ TEST(ShipOptions, LabelsAreRules) {
   EXPECT_TRUE(rules.has_pid);
   EXPECT_TRUE(rules.has_container);
   EXPECT_EQ(command.labels.given(), "--service");
-  EXPECT_EQ(command.network.given(), "");
 }
 
 TEST(ShipOptions, TheHostIsKnownWithoutThem) {
   const Command command({});
   EXPECT_FALSE(command.labels.rules().fixed.at("host").empty());
   EXPECT_EQ(command.labels.given(), "");
-}
-
-TEST(ShipOptions, TheNetwork) {
-  const Command command({"--token-file", "t", "--ca-file", "c"});
-  EXPECT_EQ(command.network.options().token_file, "t");
-  EXPECT_EQ(command.network.options().ca_file, "c");
-  EXPECT_EQ(command.network.given(), "--token-file");
-  EXPECT_NE(failure_of({"--token-file", "a", "--password-file", "b"}).find("exclude each other"),
-            std::string::npos);
 }
 
 TEST(ShipOptions, WhatIsWrongIsSaid) {

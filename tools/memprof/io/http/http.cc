@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "memprof/io/http/http.h"
 
+#include "memprof/io/http/secret_file.h"
+
 #ifdef MEMPROF_HAS_CURL
 #include <curl/curl.h>
 
@@ -66,7 +68,7 @@ Http::~Http() = default;
 
 HttpAnswer Http::send(const HttpRequest& request, bool is_get) {
   HttpAnswer answer;
-  Body body{&answer.body, request.max_answer_bytes, is_get};
+  Body body{&answer.body, request.max_answer_bytes, is_get || request.must_be_whole};
   CURL* const curl = handle_->curl;
   if (curl == nullptr) {
     answer.error = "libcurl cannot start";
@@ -84,10 +86,12 @@ HttpAnswer Http::send(const HttpRequest& request, bool is_get) {
     curl_easy_setopt(curl, CURLOPT_FOLLOWLOCATION, 1L);
     curl_easy_setopt(curl, CURLOPT_MAXREDIRS, kMaxRedirects);
     curl_easy_setopt(curl, CURLOPT_REDIR_PROTOCOLS_STR, "http,https");
-    curl_easy_setopt(curl, CURLOPT_NETRC, static_cast<long>(CURL_NETRC_OPTIONAL));
   } else {
     curl_easy_setopt(curl, CURLOPT_POSTFIELDS, request.body.data());
     curl_easy_setopt(curl, CURLOPT_POSTFIELDSIZE_LARGE, static_cast<curl_off_t>(request.body.size()));
+  }
+  if (is_get || request.reads_netrc) {
+    curl_easy_setopt(curl, CURLOPT_NETRC, static_cast<long>(CURL_NETRC_OPTIONAL));
   }
   curl_easy_setopt(curl, CURLOPT_HTTPHEADER, headers);
   curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, keep);
@@ -161,6 +165,15 @@ std::string why_no_http() {
 #endif
 
 namespace memprof::cli {
+
+void add_http_access(const HttpAccess& access, HttpRequest* request) {
+  if (!access.ca_file.empty()) request->ca_file = access.ca_file;
+  if (!access.token_file.empty()) {
+    request->headers.push_back("Authorization: Bearer " + read_secret("--token-file", access.token_file));
+  }
+  if (!access.password_file.empty())
+    request->user_password = read_secret("--password-file", access.password_file);
+}
 
 HttpAnswer Http::post(const HttpRequest& request) {
   return send(request, false);

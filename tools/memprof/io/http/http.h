@@ -13,6 +13,8 @@
 #include <string>
 #include <vector>
 
+#include "memprof/io/http/http_access.h"
+
 namespace memprof::cli {
 
 struct HttpRequest {
@@ -21,8 +23,10 @@ struct HttpRequest {
   std::vector<std::string> headers;  // "Name: value"
   std::string user_password;         // "NAME:PASSWORD"; empty: none
   std::string ca_file;               // empty: the system's
+  bool reads_netrc = false;          // a name and a password from ~/.netrc where it has them for the server
   long seconds = 30;                 // for all of it
   size_t max_answer_bytes = 4096;    // of what the server answers with
+  bool must_be_whole = false;        // more than that is an error
   // When it is given up, in nanoseconds of the steady clock; may be changed meanwhile.  nullptr: never before `seconds`.
   const std::atomic<int64_t>* end_ns = nullptr;
 };
@@ -35,6 +39,9 @@ struct HttpAnswer {
   std::optional<double> retry_after_seconds;
 };
 
+// Puts secrets and certificates into a request.  Files are read anew each time: tokens change.  Throws Failure.
+void add_http_access(const HttpAccess& access, HttpRequest* request);
+
 class Http {
  public:
   Http();
@@ -43,8 +50,8 @@ class Http {
   Http& operator=(const Http&) = delete;
 
   HttpAnswer post(const HttpRequest& request);
-  // Has no body.  Goes where the server redirects it to; takes a name and a password from ~/.netrc where it has them for
-  // the server.  What is larger than `max_answer_bytes` is an error.
+  // Has no body.  Goes where the server redirects it to, and reads ~/.netrc.  What is larger than `max_answer_bytes` is an
+  // error.
   HttpAnswer get(const HttpRequest& request);
 
  private:

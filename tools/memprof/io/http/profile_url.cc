@@ -24,12 +24,15 @@ bool is_profile_url(const std::string& text) {
   return text.rfind("http://", 0) == 0 || text.rfind("https://", 0) == 0;
 }
 
-std::string fetch_profile(const std::string& url) {
-  if (names_a_user(url)) {
-    throw Failure(
-        "the address of a profile has a name and a password in it, which reports would show; put them into "
-        "~/.netrc");
-  }
+void require_no_user(const std::string& url) {
+  if (!names_a_user(url)) return;
+  throw Failure(
+      "the address of a profile has a name and a password in it, which reports would show; put them into "
+      "~/.netrc");
+}
+
+std::string fetch_profile(const std::string& url, const HttpAccess& access) {
+  require_no_user(url);
   if (const std::string why = why_no_http(); !why.empty()) {
     throw Failure(url + ": " + why + ", or fetch the file first");
   }
@@ -38,6 +41,7 @@ std::string fetch_profile(const std::string& url) {
   request.seconds = kMaxSeconds;
   request.max_answer_bytes = kMaxBytes;
   if (const char* const file = std::getenv("CURL_CA_BUNDLE")) request.ca_file = file;
+  add_http_access(access, &request);
   HttpAnswer answer = Http().get(request);
   if (answer.status == 0) throw Failure(url + ": " + answer.error);
   if (answer.status != 200) {

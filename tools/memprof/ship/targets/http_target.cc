@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "memprof/console/failure.h"
-#include "memprof/ship/targets/secret_file.h"
 
 namespace memprof::cli {
 namespace {
@@ -42,29 +41,14 @@ std::string check_http_target(const std::string& text, const TargetOptions& opti
     throw Failure(options.option + ": '" + text + "' has ?, # or blanks in it; give " + scheme +
                   "http://HOST:PORT, with a path at most");
   }
-  if (!options.token_file.empty()) read_secret("--token-file", options.token_file);
-  if (!options.password_file.empty() &&
-      read_secret("--password-file", options.password_file).find(':') == std::string::npos) {
-    throw Failure("--password-file: " + options.password_file + ": has no NAME:PASSWORD in its first line");
-  }
-  if (!options.ca_file.empty() &&
-      read_text_file("--ca-file", options.ca_file).find("-----BEGIN ") == std::string::npos) {
-    throw Failure("--ca-file: " + options.ca_file + ": has no certificate in PEM form");
-  }
+  check_http_access(options.access);
   return url;
 }
 
 HttpAnswer post_to_target(Http& http, HttpRequest request, const TargetOptions& options, bool is_last) {
-  request.ca_file = options.ca_file;
   request.seconds = is_last ? kLastSeconds : kSeconds;
   try {
-    // Each time: tokens change.
-    if (!options.token_file.empty()) {
-      request.headers.push_back("Authorization: Bearer " + read_secret("--token-file", options.token_file));
-    }
-    if (!options.password_file.empty()) {
-      request.user_password = read_secret("--password-file", options.password_file);
-    }
+    add_http_access(options.access, &request);
   } catch (const Failure& failure) {
     HttpAnswer none;
     none.error = failure.what();

@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "memprof/io/http/http_access.h"
 #include "memprof/ship/spool/spool.h"
 
 namespace memprof::cli {
@@ -60,9 +61,7 @@ class ShipTarget {
 // How targets behind a network are reached.
 struct TargetOptions {
   std::string option = "--to";  // that names the targets, for messages
-  std::string token_file;       // a bearer token
-  std::string password_file;    // NAME:PASSWORD
-  std::string ca_file;
+  HttpAccess access;
   std::string spool_id;
 };
 

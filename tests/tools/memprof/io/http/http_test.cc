@@ -8,6 +8,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "tests/tools/memprof/process.h"
+
 namespace memprof::cli {
 namespace {
 
@@ -59,6 +61,23 @@ TEST(Http, IsGivenUpWhenItsTimeIsOver) {
   Http http;
   EXPECT_EQ(http.post(request).error, "no answer until the end");
   close(listener);
+}
+
+TEST(Http, SecretsArePutIntoARequest) {
+  const testing_tools::Folder folder;
+  HttpAccess access;
+  access.token_file = folder / "token";
+  access.ca_file = "c";
+  testing_tools::write_file(access.token_file, "abc\nmore\n");
+  HttpRequest request;
+  add_http_access(access, &request);
+  EXPECT_EQ(request.headers, std::vector<std::string>{"Authorization: Bearer abc"});
+  EXPECT_EQ(request.ca_file, "c");
+  testing_tools::write_file(access.token_file, "new\n");
+  add_http_access(access, &request);
+  EXPECT_EQ(request.headers.back(), "Authorization: Bearer new") << "it is read again";
+  add_http_access({}, &request);
+  EXPECT_EQ(request.ca_file, "c") << "what is not given is left alone";
 }
 
 }  // namespace

@@ -43,20 +43,20 @@ TEST(HttpTarget, WhatIsWrongWithFilesIsSaid) {
   if (!why_no_http().empty()) GTEST_SKIP() << why_no_http();
   const testing_tools::Folder folder;
   TargetOptions options;
-  options.token_file = folder / "gone";
+  options.access.token_file = folder / "gone";
   EXPECT_NE(failure_with("http://a", options).find("gone: cannot read it"), std::string::npos);
   options = {};
-  options.password_file = folder / "password";
-  testing_tools::write_file(options.password_file, "no colon\n");
+  options.access.password_file = folder / "password";
+  testing_tools::write_file(options.access.password_file, "no colon\n");
   EXPECT_NE(failure_with("http://a", options).find("NAME:PASSWORD"), std::string::npos);
   options = {};
-  options.ca_file = folder / "password";
+  options.access.ca_file = folder / "password";
   EXPECT_NE(failure_with("http://a", options).find("no certificate"), std::string::npos);
 }
 
 TEST(HttpTarget, WithoutItsSecretNothingIsSent) {
   TargetOptions options;
-  options.token_file = "/gone/token";
+  options.access.token_file = "/gone/token";
   Http http;
   const HttpAnswer answer = post_to_target(http, {}, options, true);
   EXPECT_EQ(answer.status, 0);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "memprof/ship/targets/secret_file.h"
+#include "memprof/io/http/secret_file.h"
 
 #include <gtest/gtest.h>
 

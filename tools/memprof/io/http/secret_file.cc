@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "memprof/ship/targets/secret_file.h"
+#include "memprof/io/http/secret_file.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -18,8 +18,8 @@ std::string read_text_file(const std::string& option, const std::string& path) {
   }
   std::ifstream file(path, std::ios::binary);
   if (!file) throw Failure(option + ": " + path + ": cannot read it");
-  constexpr size_t kMaxBytes = size_t{1} << 20;
-  std::string text(kMaxBytes, '\0');
+  constexpr size_t kMaxFileBytes = size_t{1} << 20;
+  std::string text(kMaxFileBytes, '\0');
   file.read(text.data(), static_cast<std::streamsize>(text.size()));
   text.resize(static_cast<size_t>(file.gcount()));
   return text;
