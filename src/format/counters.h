@@ -114,7 +114,16 @@ namespace memprof {
   /* Who ran the process saw the system's OOM killer end it (of a merge: one of them), and the memory that its group */ \
   /* may have, 0: no limit, or not known. */                                                                   \
   FACT(bool, is_oom_killed, "oom_killed", "oom_killed", kEnds, kMax, kReported)                              \
-  FACT(uint64_t, memory_limit_bytes, "memory_limit", "memory_limit_bytes", kMoments, kMax, kReported)
+  FACT(uint64_t, memory_limit_bytes, "memory_limit", "memory_limit_bytes", kMoments, kMax, kReported)        \
+  /* A look that was taken because the memory of a group (cgroup) got short: the percent of its limit that it had */ \
+  /* just passed, what it used; or its processes waited for memory.  The time in which one of them waited, and all, in */ \
+  /* the ten seconds before, in parts in a million, of any such look; of the machine where the group has no figure. */ \
+  FACT(uint64_t, pressure_percent, "pressure", "memory_pressure_percent", kMoments, kMax, kReported)         \
+  FACT(uint64_t, memory_used_bytes, "memory_used", "memory_used_bytes", kMoments, kMax, kReported)           \
+  FACT(bool, is_memory_stalled, "memory_stalled", "memory_stalled", kEnds, kMax, kReported)                  \
+  FACT(uint64_t, stall_some_ppm, "stall_some", "memory_stall_some_ppm", kMoments, kMax, kReported)           \
+  FACT(uint64_t, stall_full_ppm, "stall_full", "memory_stall_full_ppm", kMoments, kMax, kReported)           \
+  FACT(bool, is_stall_of_machine, "stall_of_machine", "memory_stall_is_of_machine", kEnds, kMax, kReported)
 // clang-format on
 
 // For lines that are not looked at.

@@ -43,7 +43,7 @@ EXCEPTIONS = {
     "tools/memprof/host/command_names.cc": (r'^constexpr std::string_view kInterpreters|^ *"', "a table of the interpreters that scripts are run by"),
     "tools/memprof/host/command_names.h": (r"^//", "examples of command lines"),
     "tools/memprof/commands/leaks_command.cc": (r"For the JavaScript heap", "help: a heap in which it looks for leaks"),
-    "tools/memprof/run/profiled_run.cc": (r"options\.python|MEMPROF_PYTHON", "an option of `memprof run`"),
+    "tools/memprof/run/run_environment.cc": (r"options\.python|MEMPROF_PYTHON", "an option of `memprof run`"),
     "tools/memprof/files_only/without_processes.cc": (r"python_program|with_python", "in place of that file"),
     "tools/memprof/commands/check_command.cc": (r"python_program|with_python", "scripts run as with `memprof run`"),
     "tools/memprof/attach/linux/start_settings.cc": (r"options\.python|to\.python", "an option of `memprof attach`"),

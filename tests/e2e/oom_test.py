@@ -89,6 +89,42 @@ class Oom(e2e.Test):
         self.assertNotIn("OOM", done.stderr.decode())
         self.assertFalse(self.report(out)["oom_killed"])
 
+    def test_a_run_looks_before(self):
+        program, out, said, go = (self.folder / name for name in ("app.py", "out.pb.gz", "said", "go"))
+        program.write_text(PROGRAM_THAT_WAITS)
+        with open(said, "wb") as file:
+            run = subprocess.Popen(self.in_group(e2e.COMMAND, "run", "-o", out, "--", e2e.system_python(), program, go),
+                                   stderr=file, env=e2e.plain_environment())
+        self.addCleanup(run.wait)
+        self.addCleanup(run.kill)
+        self.addCleanup(go.touch)  # the program ends, whatever became of the run
+        self.wait_for(lambda: " uses " in said.read_text())
+        looks = self.folder / "out.pressure"
+        (look,) = looks.iterdir()
+        mark = int(re.fullmatch(r"at-(80|90|95)-percent\.pb\.gz", look.name).group(1))
+        go.touch()
+        self.assertEqual(run.wait(e2e.WATCHDOG_S), 137)
+        text = said.read_text()
+        self.assertRegex(text, rf"^memprof: python3\S*: its group uses 1\d\d\.\d MiB of the 128\.0 MiB that it may have \({mark} %\); "
+                               rf"handle holds [89]\d % of 1?\d\d\.\d MiB.*; memprof report {re.escape(str(look))}\n")
+        self.assertRegex(text, r"was killed by the OOM killer at the memory limit of its group, 128\.0 MiB; handle held [89]\d % of 1")
+        self.assertTrue(text.endswith(f"next: memprof report {out}\n"), text)
+        report = self.report(look)
+        self.assertEqual((report["memory_pressure_percent"], report["memory_limit_bytes"], report["oom_killed"]), (mark, LIMIT, False))
+        self.assertGreater(report["memory_used_bytes"], LIMIT * mark // 100)
+        self.assertEqual(report["rows"][0]["name"], "handle")
+        self.assertGreater(self.report(out)["totals"]["inuse_space"]["value"], report["totals"]["inuse_space"]["value"])
+        shown = self.memprof("report", "--details", look).stdout.decode()
+        self.assertIn(f", at {mark} % of the memory limit of its group, 128.0 MiB\n", shown)
+        self.assertIn("Pressure:  the group used 1", shown)
+
+    def test_a_run_that_stays_below_its_limit_has_no_look(self):
+        out = self.folder / "out.pb.gz"
+        done = self.run_in_group(e2e.COMMAND, "run", "-o", out, "--", e2e.system_python(), "-c", "x = bytearray(20_000_000)")
+        self.assertEqual(done.returncode, 0, done.stderr.decode())
+        self.assertNotIn("its group", done.stderr.decode())
+        self.assertFalse((self.folder / "out.pressure").exists())
+
     def test_a_shipper_looks_before_and_after(self):
         program, shipped, said, go = (self.folder / name for name in ("app.py", "shipped", "said", "go"))
         program.write_text(PROGRAM_THAT_WAITS)
@@ -107,7 +143,7 @@ class Oom(e2e.Test):
         self.wait_for(lambda: len(self.looks(shipped)) >= 2)
         shipper.send_signal(signal.SIGTERM)
         self.assertEqual(shipper.wait(e2e.WATCHDOG_S), 0)
-        self.assertRegex(said.read_text(), r": its group /\S+ uses 1\d\d\.\d MiB of the 128\.0 MiB that it may have; handle holds [89]\d % of ")
+        self.assertRegex(said.read_text(), r": its group /\S+ uses 1\d\d\.\d MiB of the 128\.0 MiB that it may have \(\d\d %\); handle holds [89]\d % of ")
         self.assertRegex(said.read_text(), rf"\(pid {process.pid}\) was killed by the OOM killer at the memory limit of its group, 128\.0 MiB; handle held [89]\d % of 1")
         looks = self.looks(shipped)
         self.assertTrue(any(labels.get("memory_pressure") in ("80", "90", "95") for labels, _ in looks), looks)
@@ -116,11 +152,12 @@ class Oom(e2e.Test):
         self.assertGreater(killed[0], 100 << 20)
 
     def looks(self, folder):
-        """Of each file: its labels, and what is live."""
+        """Of each file: its labels, and what is live. A comment says what they do."""
         looks = []
         for path in sorted(folder.rglob("*.pb.gz")):
-            labels = re.search(rb"labels: (\{.*?\})", gzip.decompress(path.read_bytes()), re.DOTALL).group(1)
-            looks.append((json.loads(labels), self.report(path)["totals"]["inuse_space"]["value"]))
+            labels = json.loads(re.search(rb"labels: (\{.*?\})", gzip.decompress(path.read_bytes()), re.DOTALL).group(1))
+            self.assertEqual(b" that it may have (" in gzip.decompress(path.read_bytes()), "memory_pressure" in labels)
+            looks.append((labels, self.report(path)["totals"]["inuse_space"]["value"]))
         return looks
 
 

@@ -225,7 +225,7 @@ inline constexpr size_t max_of_profile_comment() {
   const auto field = [](std::string_view key, size_t value) { return 1 + key.size() + 1 + value; };
   size_t max = sizeof(kProfileComment) - 1 + field("version", kDigits) +
                field("program", kEscaped * kMaxProgram) + field("pid", kDigits);
-  for (const ProfileFact& fact : kProfileFacts) max += field(fact.key, kDigits);
+  for (const ProfileFact& fact : kProfileFacts) max += field(fact.key, fact.flag != nullptr ? 1 : kDigits);
   for (const WalkName& walk : kWalkNames) max += field(walk.key, kDigits);
   constexpr size_t kDigits32 = 10;
   for (const RuntimeKeys& keys : kRuntimeKeys) {

@@ -64,4 +64,32 @@ std::string oom_kill_text(const std::string& program, uint64_t pid, uint64_t mem
   return fmt::format("{} (pid {}) was {}", program, pid, oom_kill_text(memory_limit_bytes));
 }
 
+std::string short_of_memory_text(const ProfileFacts& facts) {
+  std::string text;
+  if (facts.pressure_percent != 0) {
+    text = fmt::format(", at {} % of the memory limit of its group, {}", facts.pressure_percent,
+                       format_bytes(static_cast<double>(facts.memory_limit_bytes)));
+  } else if (facts.is_memory_stalled) {
+    text = ", while processes of its group waited for memory";
+  }
+  if (facts.is_oom_killed) text += ", " + oom_kill_text(facts.memory_limit_bytes);
+  return text;
+}
+
+std::vector<std::string> pressure_lines(const ProfileFacts& facts) {
+  if (facts.pressure_percent == 0 && !facts.is_memory_stalled) return {};
+  std::vector<std::string> parts;
+  if (facts.pressure_percent != 0)
+    parts.push_back("the group used " + format_bytes(static_cast<double>(facts.memory_used_bytes)));
+  if (facts.stall_some_ppm != 0 || facts.is_memory_stalled) {
+    parts.push_back(fmt::format(
+        "{} waited for memory in {:.1f} % of the 10 s before, all at once in {:.1f} %",
+        facts.is_stall_of_machine ? "processes of the machine" : "its processes",
+        static_cast<double>(facts.stall_some_ppm) / 1e4, static_cast<double>(facts.stall_full_ppm) / 1e4));
+  }
+  std::vector<std::string> lines;
+  if (!parts.empty()) lines.push_back(fmt::format("Pressure:  {}", fmt::join(parts, "; ")));
+  return lines;
+}
+
 }  // namespace memprof::profile

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the header of a report says of the peak besides its bytes and blocks, and of an end by the OOM killer.
+// What the header of a report says of the peak besides its bytes and blocks, of an end by the OOM killer, and of memory that
+// got short.
 //
 // Threads: no state.
 #pragma once
@@ -24,5 +25,11 @@ std::vector<std::string> untold_peak_lines(const ProfileFacts& facts, Metric lis
 std::string oom_kill_text(uint64_t memory_limit_bytes);
 // "app (pid 12) was killed by the OOM killer ...": of a process.
 std::string oom_kill_text(const std::string& program, uint64_t pid, uint64_t memory_limit_bytes);
+
+// In the first line of a report: ", at 95 % of the memory limit of its group, 200.0 MiB" or ", while processes of its group
+// waited for memory" of a look that was taken for that, and the end by the OOM killer.  "": none of it.
+std::string short_of_memory_text(const ProfileFacts& facts);
+// What else is known of such a look: no line or one.
+std::vector<std::string> pressure_lines(const ProfileFacts& facts);
 
 }  // namespace memprof::profile

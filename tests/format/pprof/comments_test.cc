@@ -54,7 +54,8 @@ TEST(Comments, FactsStandInTheirOrder) {
       "anonymous_stacks=33 "
       "anonymous_modules=34 anonymous_own=35 anonymous_unseen=36 unsampled_processes=37 import_taken=38 import_unseen_ns=39 bypassing_libraries=40 "
       "small_processes=41 small_allocated=42 "
-      "peak_resident_before=1 oom_killed=1 memory_limit=45 python=779 python_objects=1 "
+      "peak_resident_before=1 oom_killed=1 memory_limit=45 pressure=46 memory_used=47 memory_stalled=1 "
+      "stall_some=49 stall_full=50 stall_of_machine=1 python=779 python_objects=1 "
       "python_stacks=2 runtime3=258 "
       "runtime3_objects=1 runtime3_stacks=2 runtime3_name=a%20b",
       comment_of(facts));
@@ -84,8 +85,8 @@ TEST(Comments, TheLongestFits) {
   for (RawRuntime& runtime : facts.runtimes) runtime = {UINT32_MAX, UINT32_MAX, UINT32_MAX, long_name};
   CommentText text;
   profile_comment(text, long_name.data(), long_name.size(), facts);
-  // Flags and the version have one digit.
-  EXPECT_EQ(max_of_profile_comment(), text.size() + 5 * 19);
+  // The version has one digit.
+  EXPECT_EQ(max_of_profile_comment(), text.size() + 19);
 }
 
 }  // namespace

@@ -52,5 +52,40 @@ TEST(PeakText, SaysWhatIsListedWhereNoSampleTellsThePeak) {
   EXPECT_THAT(untold_peak_lines(profile, Metric::kPeakSpace), ElementsAre(none)) << "was asked for";
 }
 
+TEST(PeakText, OfALookForWantOfMemoryItSaysTheMarkAndTheStall) {
+  Profile profile;
+  EXPECT_EQ(short_of_memory_text(profile), "");
+  EXPECT_THAT(pressure_lines(profile), ElementsAre());
+  profile.pressure_percent = 95;
+  profile.memory_limit_bytes = 200 << 20;
+  profile.memory_used_bytes = 191 << 20;
+  EXPECT_EQ(short_of_memory_text(profile), ", at 95 % of the memory limit of its group, 200.0 MiB");
+  EXPECT_THAT(pressure_lines(profile), ElementsAre("Pressure:  the group used 191.0 MiB"));
+  profile.stall_some_ppm = 123'400;
+  profile.stall_full_ppm = 40'000;
+  EXPECT_THAT(
+      pressure_lines(profile),
+      ElementsAre(
+          "Pressure:  the group used 191.0 MiB; its processes waited for memory in 12.3 % of the 10 s "
+          "before, all at once in 4.0 %"));
+  profile.is_stall_of_machine = true;
+  EXPECT_THAT(pressure_lines(profile),
+              ElementsAre(HasSubstr("; processes of the machine waited for memory in 12.3 %")));
+}
+
+TEST(PeakText, AStallAloneIsSaid) {
+  Profile profile;
+  profile.is_memory_stalled = true;
+  profile.stall_some_ppm = 200'000;
+  EXPECT_EQ(short_of_memory_text(profile), ", while processes of its group waited for memory");
+  EXPECT_THAT(
+      pressure_lines(profile),
+      ElementsAre(
+          "Pressure:  its processes waited for memory in 20.0 % of the 10 s before, all at once in 0.0 %"));
+  profile.is_oom_killed = true;
+  EXPECT_EQ(short_of_memory_text(profile),
+            ", while processes of its group waited for memory, killed by the OOM killer");
+}
+
 }  // namespace
 }  // namespace memprof::profile

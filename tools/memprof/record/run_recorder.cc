@@ -7,10 +7,8 @@
 #include <utility>
 
 #include "memprof/console/console.h"
-#include "memprof/host/process/arena_files.h"
-#include "memprof/io/arena_profile.h"
+#include "memprof/record/run_looks.h"
 #include "profile/compare/merge.h"
-#include "profile/pprof/pprof_reader.h"
 
 namespace memprof::cli {
 namespace {
@@ -60,31 +58,16 @@ void RunRecorder::run() {
 }
 
 void RunRecorder::look() {
-  std::vector<profile::Profile> profiles;
-  std::vector<uint64_t> pids;
-  for (const ArenaFile& file : find_arenas(arenas_)) {
-    if (owner_of(file) != Owner::kLives) continue;
-    const ArenaBeginning beginning = read_beginning(file.path);
-    if (!beginning.is_begun || beginning.run_token != run_token_) continue;
-    try {
-      ResidentReads& resident = resident_[file.pid];
-      resident.pid = file.pid;
-      profiles.push_back(profile::read_pprof(read_arena(file.path, &resident).pprof.view(), file.path));
-    } catch (const profile::Error&) {
-      continue;  // it has ended meanwhile
-    }
-    pids.push_back(file.pid);
-    add_jit_names(profiles.back());
-    names_.add(profiles.back());
-  }
-  if (profiles.empty()) return;
+  RunLook look = look_at_run(arenas_, run_token_, &resident_);
+  if (look.profiles.empty()) return;
+  for (const profile::Profile& profile : look.profiles) names_.add(profile);
   add_names(names_, choice_.ask_servers);
   profile::Merger merger;
-  for (profile::Profile& profile : profiles) {
+  for (profile::Profile& profile : look.profiles) {
     names_.apply(profile);
     merger.add(profile);
   }
-  recorder_.add(merger.take(), pids);
+  recorder_.add(merger.take(), look.pids);
 }
 
 void RunRecorder::stop() {

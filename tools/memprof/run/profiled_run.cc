@@ -25,7 +25,6 @@
 #include "memprof/console/failure.h"
 #include "memprof/doctor/doctor_allocator.h"
 #include "memprof/host/process/arena_files.h"
-#include "memprof/host/program/find_library.h"
 #include "memprof/host/program/target_program.h"
 #include "memprof/io/output_check.h"
 #include "memprof/io/path_pattern.h"
@@ -33,7 +32,9 @@
 #include "memprof/record/run_recorder.h"
 #include "memprof/run/child_process.h"
 #include "memprof/run/oom_kill.h"
+#include "memprof/run/pressure/pressure_looks.h"
 #include "memprof/run/processes/process_collector.h"
+#include "memprof/run/run_environment.h"
 #include "memprof/run/run_shipper.h"
 #include "profile/text/units.h"
 
@@ -42,31 +43,6 @@ namespace {
 
 std::string file_name(const std::string& path) {
   return path.substr(path.rfind('/') + 1);
-}
-
-// A path that LD_PRELOAD can hold: the loader splits at ' ' and ':' and replaces $ORIGIN and the like.
-std::string preloadable(const std::string& library, const TemporaryFolder& folder,
-                        const char* name = "/libmemprof.so") {
-  if (library.find_first_of(" :$") == std::string::npos) return library;
-  const std::string link = folder.path() + name;
-  if (symlink(library.c_str(), link.c_str()) != 0 || link.find_first_of(" :$") != std::string::npos) {
-    throw Failure(library +
-                  ": cannot be preloaded from a path with ' ', ':' or '$'; set MEMPROF_LIBRARY, or TMPDIR to "
-                  "a folder without them");
-  }
-  return link;
-}
-
-// Those of both C libraries; that for musl is empty where there is none.
-struct Libraries {
-  std::string glibc;
-  std::string musl;
-};
-
-Libraries find_libraries(const TemporaryFolder& folder) {
-  const std::string library = find_library();
-  return {preloadable(library, folder),
-          preloadable(find_musl_library(library).path, folder, "/libmemprof.so.musl")};
 }
 
 // The folder for the arenas of all processes; none where there can be none: they write their profiles at exit
@@ -88,40 +64,6 @@ std::unique_ptr<TemporaryFolder> make_arena_folder() {
 uint64_t new_run_token() {
   std::random_device random;
   return (uint64_t{random()} << 32 | random()) | 1;
-}
-
-ChildProcess::Environment environment_for(const RunOptions& options, const TargetProgram& target,
-                                          const Libraries& libraries, const std::string& arenas,
-                                          const std::string& profiles, uint64_t run_token) {
-  ChildProcess::Environment environment;
-  if (target.can_preload) {
-    const std::string& library = target.library.empty() ? libraries.glibc : libraries.musl;
-    const char* before = std::getenv("LD_PRELOAD");
-    const bool has_others = before != nullptr && *before != '\0';
-    environment.emplace_back("LD_PRELOAD", has_others ? library + ":" + before : library);
-  }
-  // Programs of the other C library, which this one starts, get theirs by these.
-  if (!libraries.musl.empty()) {
-    environment.emplace_back("MEMPROF_GLIBC_LIBRARY", libraries.glibc);
-    environment.emplace_back("MEMPROF_MUSL_LIBRARY", libraries.musl);
-  }
-  // Empty: as if it were not there, whatever it is outside.
-  environment.emplace_back("MEMPROF_RATE", options.rate_bytes ? std::to_string(*options.rate_bytes) : "");
-  if (!options.budget.empty()) environment.emplace_back("MEMPROF_BUDGET", options.budget);
-  if (options.min_rate != 0) environment.emplace_back("MEMPROF_MIN_RATE", std::to_string(options.min_rate));
-  if (options.max_rate != 0) environment.emplace_back("MEMPROF_MAX_RATE", std::to_string(options.max_rate));
-  if (options.memory != 0) environment.emplace_back("MEMPROF_MEMORY", std::to_string(options.memory));
-  environment.emplace_back(kArenaFolderVariable, arenas);
-  environment.emplace_back("MEMPROF_KEEP_ARENA", "1");
-  environment.emplace_back("MEMPROF_RUN_TOKEN", std::to_string(run_token));
-  environment.emplace_back("MEMPROF_FOLLOW_FORK", options.follow ? "1" : "0");
-  environment.emplace_back("MEMPROF_INLINE_HOOKS", options.inline_hooks ? "1" : "0");
-  if (!options.python) environment.emplace_back("MEMPROF_PYTHON", "0");
-  if (options.mmap) environment.emplace_back("MEMPROF_MMAP", "1");
-  if (options.native_interpreter) environment.emplace_back("MEMPROF_NATIVE_INTERPRETER", "1");
-  // For those whose arena cannot be read.
-  environment.emplace_back("MEMPROF_PROFILE", escape_path(profiles) + "/%p.pb");
-  return environment;
 }
 
 // What `memprof doctor` would say stops it; empty: nothing that the file shows.
@@ -344,6 +286,11 @@ FinishedRun run_profiled(const RunOptions& options) {
   }
   std::optional<RunShipper> shipper;
   if (options.ship) shipper.emplace(*options.ship, arenas, run_token);
+  std::optional<PressureLooks> pressure;  // a shipper takes such looks itself
+  if (!options.ship && !options.quiet && !arenas.empty()) {
+    pressure.emplace(PressureChoice{[&] { return look_at_run(arenas, run_token, nullptr); }, facts.pid,
+                                    expand_path(options.output, path_facts), options.force, options.raw});
+  }
   ProcessCollector collector(arenas, folder.path(), {facts.pid, run_token, options.follow});
   const OomWatch oom;
   if (const int error = child.start(); error != 0) {
@@ -353,7 +300,9 @@ FinishedRun run_profiled(const RunOptions& options) {
   const bool is_watching = collector.start();
   if (recorder) recorder->start();
   if (shipper) shipper->start();
+  if (pressure) pressure->start();
   const int wait_status = child.wait();
+  if (pressure) pressure->stop();
   if (recorder) complain(recorder->finish());
   FinishedRun run;
   run.status = exit_status(wait_status);
@@ -382,6 +331,8 @@ FinishedRun run_profiled(const RunOptions& options) {
   Missing missing = say_what_is_missing(collected, to_say);
   if (run.outputs.empty()) {
     if (missing.uncollected == 0) say_nothing_recorded(target, command, child, wait_status, only);
+    const std::string newest = pressure ? pressure->finish() : "";
+    if (!newest.empty()) complain("what it held when memory got short: memprof report " + shell_word(newest));
     run.is_written = missing.uncollected == 0;
     if (shipper) shipper->finish();
     return run;
@@ -392,6 +343,7 @@ FinishedRun run_profiled(const RunOptions& options) {
   missing.small = small;
   missing.unsampled = count_unsampled(collected, former, run.outputs);
   run.is_written = write_outputs(run.outputs, options, missing, folder);
+  if (pressure) static_cast<void>(pressure->finish());
   if (shipper) shipper->finish();
   return run;
 }

@@ -21,9 +21,9 @@
 
 #include "memprof/host/process/roomy_thread.h"
 #include "memprof/io/temporary_folder.h"
+#include "memprof/pressure/pressure_watch.h"
 #include "memprof/run/processes/process_collector.h"
 #include "memprof/ship/looks/shipped_process.h"
-#include "memprof/ship/pressure/pressure_watch.h"
 #include "memprof/ship/senders.h"
 #include "memprof/ship/ship_options.h"
 #include "memprof/ship/shipper.h"

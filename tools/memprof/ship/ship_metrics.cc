@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <utility>
+
 #include "memprof/console/console.h"
 #include "memprof/io/http/metric_text.h"
 #include "profile/files/atomic_file.h"
@@ -46,6 +48,17 @@ const TargetMetric kTargetMetrics[] = {
 };
 // clang-format on
 
+void add_stall(const MemoryStall& stall, std::string* text) {
+  *text +=
+      "# HELP memprof_ship_memory_stall_ratio Share of the last ten seconds in which a process waited for memory (some), "
+      "and all at once (full): of the group that waited the most, or of the machine.\n"
+      "# TYPE memprof_ship_memory_stall_ratio gauge\n";
+  for (const auto& [kind, percent] : {std::pair("some", stall.some), std::pair("full", stall.full)}) {
+    *text += fmt::format("memprof_ship_memory_stall_ratio{{of=\"{}\",kind=\"{}\"}} {:.4f}\n",
+                         stall.is_of_machine ? "machine" : "group", kind, percent / 100);
+  }
+}
+
 }  // namespace
 
 std::string metrics_text(const LookCounts& looks, const std::vector<TargetFigures>& targets,
@@ -62,10 +75,11 @@ std::string metrics_text(const LookCounts& looks, const std::vector<TargetFigure
   add_metric("ship_small_stacks_total", "counter", "Stacks sent as (small stacks).",
              static_cast<double>(looks.small_stacks), &text);
   add_metric("ship_pressed_total", "counter",
-             "Looks because the memory of a group was nearly full, or because of the OOM killer.",
+             "Looks because the memory of a group was short, or because of the OOM killer.",
              static_cast<double>(looks.pressed), &text);
   add_metric("ship_oom_killed_total", "counter", "Processes that the OOM killer ended.",
              static_cast<double>(looks.oom_killed), &text);
+  if (looks.stall) add_stall(*looks.stall, &text);
   add_metric("ship_processes", "gauge", "Processes of the last look.", static_cast<double>(looks.processes),
              &text);
   add_metric("ship_spool_bytes", "gauge", "Bytes that wait in the spool.", static_cast<double>(spool_bytes),

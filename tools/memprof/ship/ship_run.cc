@@ -16,8 +16,8 @@
 #include "memprof/console/console.h"
 #include "memprof/console/failure.h"
 #include "memprof/host/process/arena_folders.h"
+#include "memprof/pressure/pressure_watch.h"
 #include "memprof/ship/looks/shipped_profile.h"
-#include "memprof/ship/pressure/pressure_watch.h"
 #include "memprof/ship/scrape/listen_address.h"
 #include "memprof/ship/scrape/scrape_server.h"
 #include "memprof/ship/scrape/scraped_heap.h"
@@ -178,10 +178,15 @@ int ship(const ShipOptions& options) {
       [&](const LookCounts& counts) { return metrics_text(counts, senders.figures(), spool.bytes()); });
   bool have_ended = false;
   PressureWatch pressure;
+  const auto know = [&] {
+    LookCounts counts = shipper.counts();
+    counts.stall = pressure.longest_stall();
+    served.know(counts);
+  };
   const auto look = [&](const std::vector<Pressure>& pressures) {
     shipper.look(pressures);
     have_ended = processes.is_over();
-    served.know(shipper.counts());
+    know();
     for (const std::string& note : shipper.take_notes()) complain("ship: " + note);
   };
   const auto look_at_all = [&] {
@@ -192,7 +197,11 @@ int ship(const ShipOptions& options) {
     served.with_processes([&] {
       processes.find();
       const std::vector<Pressure> pressures = pressure.check(processes.pids());
-      if (!pressures.empty()) look(pressures);
+      if (!pressures.empty()) {
+        look(pressures);
+      } else {
+        know();
+      }
     });
   };
   const auto write = [&] {

@@ -13,6 +13,7 @@
 #include "memprof/console/console.h"
 #include "memprof/console/failure.h"
 #include "memprof/host/process/oom_victims.h"
+#include "memprof/pressure/pressure_text.h"
 #include "memprof/ship/looks/alloc_totals.h"
 #include "memprof/ship/looks/shipped_profile.h"
 #include "profile/compare/merge.h"
@@ -122,25 +123,26 @@ void Shipper::mark_killed(const Pressure& pressure) {
   }
 }
 
-void Shipper::tell_pressure(const Group& group, const profile::Profile& profile, Labels* labels) {
-  const Pressure* fullest = nullptr;
+std::string Shipper::tell_pressure(const Group& group, const profile::Profile& profile, Labels* labels) {
+  const Pressure* worst = nullptr;  // the fullest, before those that wait
   bool is_oom_killed = false;
   for (ShippedProcess* const process : group) {
     const Known& known = known_.at(process);
     is_oom_killed = is_oom_killed || known.is_oom_killed;
-    if (known.pressure == nullptr || known.pressure->passed_percent == 0) continue;
-    if (fullest == nullptr || known.pressure->passed_percent > fullest->passed_percent)
-      fullest = known.pressure;
+    if (known.pressure == nullptr) continue;
+    if (known.pressure->passed_percent == 0 && !known.pressure->is_stalled) continue;
+    if (worst == nullptr || known.pressure->passed_percent > worst->passed_percent) worst = known.pressure;
   }
   if (is_oom_killed) (*labels)[kOomKilledLabel] = "true";
-  if (fullest != nullptr) {
-    (*labels)[kPressureLabel] = std::to_string(fullest->passed_percent);
-    notes_.push_back(fmt::format(
-        "{}: its group {} uses {} of the {} that it may have{}", labels->at(kServiceLabel), fullest->group,
-        profile::format_bytes(static_cast<double>(fullest->used_bytes)),
-        profile::format_bytes(static_cast<double>(fullest->limit_bytes)), profile::holder_text(profile)));
-  }
-  if (is_oom_killed || fullest != nullptr) ++counts_.pressed;
+  if (is_oom_killed || worst != nullptr) ++counts_.pressed;
+  if (worst == nullptr) return "";
+  if (worst->passed_percent != 0) (*labels)[kPressureLabel] = std::to_string(worst->passed_percent);
+  if (worst->is_stalled) (*labels)[kStalledLabel] = "true";
+  const std::string text =
+      fmt::format("{} {} {}{}{}", worst->passed_percent != 0 ? "its group" : "processes of its group",
+                  worst->group, pressure_text(*worst), profile::holder_text(profile), stall_text(*worst));
+  notes_.push_back(labels->at(kServiceLabel) + ": " + text);
+  return text;
 }
 
 void Shipper::look(const std::vector<Pressure>& pressures) {
@@ -213,12 +215,13 @@ void Shipper::look_at(const std::string& hash, const Group& group, int64_t time_
     profile.duration_ns =
         last_ms > 0 && last_ms < time_ms ? static_cast<uint64_t>((time_ms - last_ms) * kMsNs) : 0;
     Labels labels = group.front()->labels;
-    tell_pressure(group, profile, &labels);
+    const std::string short_of_memory = tell_pressure(group, profile, &labels);
     profile.comments = {
         std::string(profile::kLabelsComment) + profile::json_to_text(Json(labels)),
         fmt::format("shipped by memprof: what was allocated is that since the look before; {} of {} "
                     "processes",
                     seen, group.size())};
+    if (!short_of_memory.empty()) profile.comments.push_back(short_of_memory);
     const ShippedProfile shipped = write_shipped(std::move(profile));
     Look look;
     look.time_ms = time_ms;

@@ -16,8 +16,9 @@
 #include <utility>
 #include <vector>
 
+#include "memprof/host/system/memory_stall.h"
+#include "memprof/pressure/pressure_watch.h"
 #include "memprof/ship/looks/shipped_process.h"
-#include "memprof/ship/pressure/pressure_watch.h"
 #include "memprof/ship/spool/spool.h"
 #include "profile/model/model.h"
 
@@ -25,14 +26,15 @@ namespace memprof::cli {
 
 // Since the shipper began.
 struct LookCounts {
-  uint64_t looks = 0;         // that are in the spool, or were
-  uint64_t delayed = 0;       // for want of room
-  uint64_t unreadable = 0;    // looks at a process that could not be read
-  uint64_t lost_ends = 0;     // processes whose last allocations nobody saw
-  uint64_t small_stacks = 0;  // that are in "(small stacks)"
-  size_t processes = 0;       // of the last round
-  uint64_t pressed = 0;       // looks because a group's memory was nearly full, or because of the OOM killer
-  uint64_t oom_killed = 0;    // processes that the OOM killer ended
+  uint64_t looks = 0;                // that are in the spool, or were
+  uint64_t delayed = 0;              // for want of room
+  uint64_t unreadable = 0;           // looks at a process that could not be read
+  uint64_t lost_ends = 0;            // processes whose last allocations nobody saw
+  uint64_t small_stacks = 0;         // that are in "(small stacks)"
+  size_t processes = 0;              // of the last round
+  uint64_t pressed = 0;              // looks because a group's memory was short, or because of the OOM killer
+  uint64_t oom_killed = 0;           // processes that the OOM killer ended
+  std::optional<MemoryStall> stall;  // of the group that waited the most for memory, or of the machine
 };
 
 class Shipper {
@@ -43,7 +45,7 @@ class Shipper {
           std::function<void(const std::string&)> say = {});
 
   // A look at all processes.  `pressures`: what is new of their groups; looks at those say so in their labels
-  // (memory_pressure, oom_killed), and take_notes() says who holds the memory.
+  // (memory_pressure, memory_stalled, oom_killed), and take_notes() says who holds the memory.
   void look(const std::vector<Pressure>& pressures = {});
   // Since the last call.
   std::vector<std::string> take_notes() { return std::exchange(notes_, {}); }
@@ -66,8 +68,9 @@ class Shipper {
   void know_groups(const std::vector<Pressure>& pressures);
   void wait_for_ends(const Pressure& pressure);
   void mark_killed(const Pressure& pressure);
-  // Adds to the labels what is new of the processes' groups, and says it; `profile`: of all of them.
-  void tell_pressure(const Group& group, const profile::Profile& profile, Labels* labels);
+  // Adds to the labels what is new of the processes' groups, and says it; `profile`: of all of them.  Returns what it said of
+  // memory that gets short.
+  std::string tell_pressure(const Group& group, const profile::Profile& profile, Labels* labels);
   void look_at(const std::string& hash, const Group& group, int64_t time_ms);
   void say_once(const std::string& problem);
 

@@ -66,6 +66,7 @@ class Header {
                       report_.rate_bytes > 1 ? " Period: " + format_rate(report_.rate_bytes) + "." : ""));
     }
     if (report_.is_filtered()) filter();
+    for (const std::string& line : pressure_lines(report_)) say(line);
     peak();
     total(report_.is_before_end ? "At end" : "Live", Metric::kInuseSpace, Metric::kInuseObjects);
     total("Allocated", Metric::kAllocSpace, Metric::kAllocObjects);
@@ -223,8 +224,6 @@ class Header {
   // Of a process that loaded memprof at run time.
   void imports() {
     for (const std::string& line : unhooked_calls(report_)) say(line);
-    if (report_.bypassing_libraries != 0)
-      say("Missing below: " + bypassing_text(report_.bypassing_libraries) + ".");
     const std::string taken = report_.import_taken == 0 ? "" : past_memprof(report_);
     for (const std::string& text : {taken, bypassing_text(report_.bypassing_libraries)})
       if (!text.empty()) say("Missing below: " + text + ".");
@@ -379,7 +378,7 @@ std::string subject_line(const Report& report, const TextWriter& writer) {
   }
   if (report.duration_ns != 0)
     when += fmt::format(", after {:.1f} s", static_cast<double>(report.duration_ns) / 1e9);
-  if (report.is_oom_killed) when += ", " + oom_kill_text(report.memory_limit_bytes);
+  when += short_of_memory_text(report);
   return writer.bold(name) + when;
 }
 

@@ -30,17 +30,19 @@ TEST(ReportJson, HasTheDocumentedFields) {
   Builder b(1000);
   b.stack({b.at("f(int)", "/src/f.cc", 3)}, 100, 5);
   const ordered_json json = json_of(b);
-  EXPECT_EQ(keys(json),
-            "program pid rate_bytes samples dropped_samples muted_bytes folded_stacks thinned_samples "
-            "unseen_processes uncollected_processes budget_ppm cpu_ns sampling_ns "
-            "folded_modules folded_functions folded_heaps "
-            "dropped_mappings measured_resident_bytes anonymous_mapped_bytes anonymous_allocator_bytes "
-            "anonymous_malloc_bytes anonymous_stacks_bytes anonymous_modules_bytes anonymous_own_bytes "
-            "anonymous_unseen_bytes unsampled_processes bypassing_libraries "
-            "small_processes small_allocated_bytes "
-            "ended live_is_before_end oom_killed peak_after_ns peak_resident_bytes max_resident_bytes "
-            "peak_files_bytes peak_free_bytes peak_resident_is_before memory_limit_bytes metric totals rows "
-            "stack_health ");
+  EXPECT_EQ(
+      keys(json),
+      "program pid rate_bytes samples dropped_samples muted_bytes folded_stacks thinned_samples "
+      "unseen_processes uncollected_processes budget_ppm cpu_ns sampling_ns "
+      "folded_modules folded_functions folded_heaps "
+      "dropped_mappings measured_resident_bytes anonymous_mapped_bytes anonymous_allocator_bytes "
+      "anonymous_malloc_bytes anonymous_stacks_bytes anonymous_modules_bytes anonymous_own_bytes "
+      "anonymous_unseen_bytes unsampled_processes bypassing_libraries "
+      "small_processes small_allocated_bytes "
+      "ended live_is_before_end oom_killed memory_stalled memory_stall_is_of_machine peak_after_ns peak_resident_bytes max_resident_bytes "
+      "peak_files_bytes peak_free_bytes peak_resident_is_before memory_limit_bytes memory_pressure_percent "
+      "memory_used_bytes memory_stall_some_ppm memory_stall_full_ppm metric totals rows "
+      "stack_health ");
   EXPECT_EQ(keys(json["totals"]),
             "alloc_objects alloc_space inuse_objects inuse_space peak_objects peak_space ");
   EXPECT_EQ(keys(json["totals"]["inuse_space"]), "value low high ");

@@ -27,6 +27,19 @@ TEST(ShipMetrics, EachTargetHasItsLine) {
   }
 }
 
+TEST(ShipMetrics, HowLongProcessesWaitedForMemoryIsThereWhereItIsKnown) {
+  LookCounts looks;
+  EXPECT_EQ(metrics_text(looks, {}, 0).find("stall"), std::string::npos);
+  looks.stall = MemoryStall{12.34, 5, false};
+  EXPECT_NE(metrics_text(looks, {}, 0)
+                .find("# TYPE memprof_ship_memory_stall_ratio gauge\n"
+                      "memprof_ship_memory_stall_ratio{of=\"group\",kind=\"some\"} 0.1234\n"
+                      "memprof_ship_memory_stall_ratio{of=\"group\",kind=\"full\"} 0.0500\n"),
+            std::string::npos);
+  looks.stall->is_of_machine = true;
+  EXPECT_NE(metrics_text(looks, {}, 0).find("{of=\"machine\",kind=\"full\"} 0.0500\n"), std::string::npos);
+}
+
 TEST(ShipMetrics, AFileThatCannotBeWrittenEndsNothing) {
   const testing_tools::Folder folder;
   write_metrics(folder / "gone/a.prom", "a");

@@ -10,6 +10,8 @@
 #include <string>
 #include <vector>
 
+#include "memprof/host/system/memory_stall.h"
+
 namespace memprof::cli {
 
 // How many processes the system's OOM killer has ended, for whatever reason.
@@ -52,8 +54,11 @@ class ProcessGroup {
   // UINT64_MAX: no limit.
   uint64_t limit_bytes() const;
   OomKills kills() const;
-  // Both, and what is used; reads more files.
-  GroupUse use() const;
+  // Both, and what is used; reads more files.  Pages of files are told apart, which costs the most, only where with them
+  // `exact_percent` of the limit are used: below that, `used_bytes` has them.
+  GroupUse use(double exact_percent = 0) const;
+  // Of the group, where the system counts it there (version 2), or else of the machine.
+  std::optional<MemoryStall> stall() const;
 
  private:
   // A folder for each hierarchy that counts memory: of version 1, of version 2, or both.
@@ -68,6 +73,7 @@ class ProcessGroup {
   std::string root_;
   std::string name_;
   std::vector<Place> places_;
+  std::string stall_;  // the file that has the group's; "": there is none
 };
 
 }  // namespace memprof::cli

@@ -20,8 +20,10 @@ inline constexpr size_t kMaxLabelValueBytes = 200;
 
 inline constexpr char kServiceLabel[] = "service_name";
 inline constexpr char kHostLabel[] = "host";
-// Of single looks: the percent of its limit that the group's memory has passed; the OOM killer ended a process.
+// Of single looks: the percent of its limit that the group's memory has passed; its processes waited for memory; the OOM
+// killer ended one.
 inline constexpr char kPressureLabel[] = "memory_pressure";
+inline constexpr char kStalledLabel[] = "memory_stalled";
 inline constexpr char kOomKilledLabel[] = "oom_killed";
 
 // `option`: stands in messages, as "--label".  Adds NAME=VALUE; a name that is there already is given twice.

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <fstream>
+#include <string>
 #include <utility>
 
 namespace memprof::cli {
@@ -23,12 +24,12 @@ const Names& names_of(bool is_unified) {
   return is_unified ? kUnifiedNames : kFirstNames;
 }
 
-// "max" of version 2, and the largest number of version 1, are no limit.
-uint64_t read_limit(const std::string& path) {
+// "max" of version 2, and the largest number of version 1, are no limit; nor is what is no number of bytes.
+std::optional<uint64_t> read_bytes(const std::string& path) {
   constexpr uint64_t kNone = uint64_t{1} << 60;
-  uint64_t limit = 0;
+  uint64_t bytes = 0;
   std::ifstream file(path);
-  return file >> limit && limit < kNone ? limit : UINT64_MAX;
+  return file >> bytes && bytes < kNone ? std::optional(bytes) : std::nullopt;
 }
 
 // Of lines "name number".
@@ -40,6 +41,10 @@ std::optional<uint64_t> read_count(const std::string& path, const std::string& n
     if (word == name) return number;
   }
   return std::nullopt;
+}
+
+bool is_there(const std::string& path) {
+  return std::ifstream(path).is_open();
 }
 
 }  // namespace
@@ -62,7 +67,9 @@ ProcessGroup::ProcessGroup(const std::string& process, std::string root) : root_
     Place place;
     place.is_unified = controllers == ",,";
     if (!place.is_unified && controllers.find(",memory,") == std::string::npos) continue;
-    const std::string base = root_ + "/sys/fs/cgroup" + (place.is_unified ? "" : "/memory");
+    // Beside version 1, version 2 has a folder of its own.
+    std::string base = root_ + "/sys/fs/cgroup" + (place.is_unified ? "" : "/memory");
+    if (place.is_unified && is_there(base + "/unified/cgroup.procs")) base += "/unified";
     std::string folder = line.substr(second + 1);
     // The hierarchy with the memory controller is the one that counts, if there are both.
     if (name_.empty() || !place.is_unified) name_ = folder;
@@ -79,6 +86,11 @@ ProcessGroup::ProcessGroup(const std::string& process, std::string root) : root_
       if (read_count(place.kills, "oom_kill")) break;
       place.kills.clear();
     }
+    // The folder of all processes has no type; its figures are the machine's.
+    for (const std::string& at : place.folders) {
+      if (!stall_.empty() || !place.is_unified || !is_there(at + "/cgroup.type")) break;
+      if (read_memory_stall(at + "/memory.pressure", false)) stall_ = at + "/memory.pressure";
+    }
     places_.push_back(std::move(place));
   }
 }
@@ -87,7 +99,7 @@ uint64_t ProcessGroup::limit_bytes() const {
   uint64_t min = UINT64_MAX;
   for (const Place& place : places_) {
     for (const std::string& folder : place.folders) {
-      min = std::min(min, read_limit(folder + names_of(place.is_unified).limit));
+      min = std::min(min, read_bytes(folder + names_of(place.is_unified).limit).value_or(UINT64_MAX));
     }
   }
   return min;
@@ -103,17 +115,25 @@ OomKills ProcessGroup::kills() const {
   return kills;
 }
 
-GroupUse ProcessGroup::use() const {
+std::optional<MemoryStall> ProcessGroup::stall() const {
+  if (!stall_.empty()) return read_memory_stall(stall_, false);
+  return read_memory_stall(root_ + "/proc/pressure/memory", true);
+}
+
+GroupUse ProcessGroup::use(double exact_percent) const {
   GroupUse fullest;
   for (const Place& place : places_) {
     const Names& names = names_of(place.is_unified);
     for (const std::string& folder : place.folders) {
       GroupUse one;
-      one.limit_bytes = read_limit(folder + names.limit);
-      if (one.limit_bytes == UINT64_MAX) continue;
-      std::ifstream(folder + names.used) >> one.used_bytes;
-      const uint64_t droppable = read_count(folder + "/memory.stat", names.droppable).value_or(0);
-      one.used_bytes -= std::min(one.used_bytes, droppable);
+      const std::optional<uint64_t> limit = read_bytes(folder + names.limit);
+      if (!limit) continue;
+      one.limit_bytes = *limit;
+      one.used_bytes = read_bytes(folder + names.used).value_or(0);
+      if (one.percent() >= exact_percent) {
+        const uint64_t droppable = read_count(folder + "/memory.stat", names.droppable).value_or(0);
+        one.used_bytes -= std::min(one.used_bytes, droppable);
+      }
       if (fullest.limit_bytes == UINT64_MAX || one.percent() > fullest.percent()) fullest = one;
     }
   }

@@ -107,6 +107,59 @@ TEST_F(GroupMemory, WhatIsUsedInVersion1) {
   EXPECT_EQ(group.use().percent(), 50);
 }
 
+TEST_F(GroupMemory, PagesOfFilesAreTakenOffOnlyWhereItIsNearlyFull) {
+  write("/proc/12/cgroup", "0::/web\n");
+  write("/sys/fs/cgroup/web/memory.max", "1000\n");
+  write("/sys/fs/cgroup/web/memory.current", "799\n");
+  write("/sys/fs/cgroup/web/memory.stat", "inactive_file 300\n");
+  EXPECT_EQ(ProcessGroup::of(12, root_).use(80).used_bytes, 799u);
+  EXPECT_EQ(ProcessGroup::of(12, root_).use().used_bytes, 499u);
+  write("/sys/fs/cgroup/web/memory.current", "800\n");
+  EXPECT_EQ(ProcessGroup::of(12, root_).use(80).used_bytes, 500u);
+}
+
+TEST_F(GroupMemory, StallsAreOfTheGroupWhereItHasThem) {
+  constexpr char kNone[] = "some avg10=0.00 avg60=0.00 avg300=0.00 total=0\n";
+  EXPECT_FALSE(ProcessGroup::of(12, root_).stall());
+  write("/proc/pressure/memory", "some avg10=7.00 avg60=0.00 avg300=0.00 total=0\n");
+  write("/proc/12/cgroup", "0::/pod/web\n");
+  write("/sys/fs/cgroup/memory.pressure", kNone);
+  ASSERT_TRUE(ProcessGroup::of(12, root_).stall());
+  EXPECT_EQ(ProcessGroup::of(12, root_).stall()->some, 7) << "the folder of all processes is the machine's";
+  EXPECT_TRUE(ProcessGroup::of(12, root_).stall()->is_of_machine);
+  write("/sys/fs/cgroup/pod/web/memory.pressure", "some avg10=9.00 avg60=0.00 avg300=0.00 total=0\n");
+  write("/sys/fs/cgroup/pod/web/cgroup.type", "domain\n");
+  const ProcessGroup group = ProcessGroup::of(12, root_);
+  EXPECT_EQ(group.stall()->some, 9);
+  EXPECT_FALSE(group.stall()->is_of_machine);
+  write("/sys/fs/cgroup/pod/web/memory.pressure", "nonsense\n");
+  EXPECT_FALSE(group.stall()) << "not the machine's in its place";
+}
+
+TEST_F(GroupMemory, BesideVersion1StallsAreInAFolderOfTheirOwn) {
+  write("/proc/12/cgroup", "4:memory:/x\n0::/y\n");
+  write("/sys/fs/cgroup/unified/cgroup.procs", "");
+  write("/sys/fs/cgroup/unified/y/cgroup.type", "domain\n");
+  write("/sys/fs/cgroup/unified/y/memory.pressure", "some avg10=3.00 avg60=0.00 avg300=0.00 total=0\n");
+  const ProcessGroup group = ProcessGroup::of(12, root_);
+  EXPECT_EQ(group.name(), "/x");
+  ASSERT_TRUE(group.stall());
+  EXPECT_EQ(group.stall()->some, 3);
+}
+
+TEST_F(GroupMemory, NonsenseIsNotKnown) {
+  write("/proc/12/cgroup", "0::/web\n");
+  write("/sys/fs/cgroup/web/memory.current", "-5\n");
+  for (const char* limit : {"", "banana\n", "-1\n", "99999999999999999999999\n", "0\n"}) {
+    write("/sys/fs/cgroup/web/memory.max", limit);
+    EXPECT_EQ(ProcessGroup::of(12, root_).use().percent(), 0) << limit;
+  }
+  write("/sys/fs/cgroup/web/memory.max", "1000\n");
+  EXPECT_EQ(ProcessGroup::of(12, root_).use().percent(), 0) << "-5 bytes";
+  write("/sys/fs/cgroup/web/memory.current", "99999999999999999999999\n");
+  EXPECT_EQ(ProcessGroup::of(12, root_).use().percent(), 0);
+}
+
 TEST_F(GroupMemory, KillsOfTheMachineCountWhereTheGroupHasNone) {
   OomKills before;
   OomKills after;
