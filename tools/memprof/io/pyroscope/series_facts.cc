@@ -16,7 +16,7 @@ constexpr char kTypeLabel[] = "__profile_type__";
 // Parts of the profile type, and what the server adds.
 constexpr const char* kOfTheType[] = {kTypeLabel,        "__name__",        "__type__",        "__unit__",
                                       "__period_type__", "__period_unit__", "__service_name__"};
-constexpr const char* kOfALook[] = {"memory_pressure", "oom_killed"};
+constexpr const char* kOfALook[] = {"memory_pressure", "memory_stalled", "oom_killed"};
 
 std::string text_of(const nlohmann::json& object, const char* name) {
   const auto found = object.find(name);
