@@ -8,16 +8,12 @@
 
 #include "memprof/console/console.h"
 #include "memprof/console/failure.h"
-#include "memprof/host/system/file_facts.h"
 
 namespace memprof::cli {
 
 std::string read_text_file(const std::string& option, const std::string& path) {
-  if (const int error = why_not_readable(path); error != 0) {
-    throw Failure(option + ": " + path + ": cannot read it: " + error_text(error));
-  }
   std::ifstream file(path, std::ios::binary);
-  if (!file) throw Failure(option + ": " + path + ": cannot read it");
+  if (!file) throw Failure(option + ": " + path + ": cannot read it: " + error_text(errno));
   constexpr size_t kMaxFileBytes = size_t{1} << 20;
   std::string text(kMaxFileBytes, '\0');
   file.read(text.data(), static_cast<std::streamsize>(text.size()));
