@@ -5,6 +5,7 @@
 
 #include <cstdlib>
 
+#include "format/files/arena_name.h"
 #include "memprof/console/failure.h"
 #include "memprof/host/process/arena_files.h"
 #include "memprof/host/program/find_library.h"

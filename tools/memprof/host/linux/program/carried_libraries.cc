@@ -180,9 +180,10 @@ const char* variable(const char* name) {
   return value != nullptr && *value == '/' ? value : nullptr;
 }
 
-bool is_cache_given() {
+// nullptr: none is.
+const char* given_cache() {
   const char* const given = std::getenv("MEMPROF_CACHE_DIR");
-  return given != nullptr && *given != '\0';
+  return given != nullptr && *given != '\0' ? given : nullptr;
 }
 
 // A file in memory, which the programs of a run find while this command lasts.
@@ -192,7 +193,7 @@ std::string memory_path(const CarriedFile& carried) {
     if (file >= 0) close(file);
     return {};
   }
-  const std::string path = "/proc/" + std::to_string(getpid()) + "/fd/" + std::to_string(file);
+  std::string path = "/proc/" + std::to_string(getpid()) + "/fd/" + std::to_string(file);
   if (access(path.c_str(), R_OK) == 0) return path;
   close(file);
   return {};
@@ -201,7 +202,7 @@ std::string memory_path(const CarriedFile& carried) {
 CarriedLibraries put_somewhere(const Carried& carried) {
   std::string reasons;
   const std::string folder = unpack(carried, cache_folders(), &reasons);
-  if (folder.empty() && is_cache_given()) {
+  if (folder.empty() && given_cache() != nullptr) {
     throw Failure("MEMPROF_CACHE_DIR: " + reasons +
                   "; name a folder of yours that is not mounted noexec, or unset it");
   }
@@ -231,7 +232,7 @@ CarriedLibraries put_somewhere(const Carried& carried) {
 }  // namespace
 
 std::vector<CacheFolder> cache_folders() {
-  if (is_cache_given()) return {{std::getenv("MEMPROF_CACHE_DIR"), "memprof"}};
+  if (const char* const given = given_cache()) return {{given, "memprof"}};
   std::vector<CacheFolder> folders;
   const std::string own = "memprof-" + std::to_string(geteuid());
   const char* const home = variable("HOME");

@@ -86,7 +86,7 @@ std::string find_library() {
   }
   std::error_code error;
   const fs::path self = fs::read_symlink("/proc/self/exe", error);
-  const std::string found = error ? std::string() : find_library_near(self.parent_path());
+  std::string found = error ? std::string() : find_library_near(self.parent_path());
   if (carried_by_this_command().count != 0) {
     // One of another version may lie beside a single file that was copied into a folder of programs.
     return !found.empty() && is_carried(carried_by_this_command(), found) ? found : carried_libraries().glibc;
