@@ -6,6 +6,7 @@
 
 #include "format/affixes.h"
 #include "profile/files/base64.h"
+#include "profile/text/markup/percent_text.h"
 
 namespace memprof::profile {
 namespace {
@@ -18,13 +19,6 @@ bool has_scheme(std::string_view url) {
   const size_t end =
       url.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789+-.");
   return end != std::string_view::npos && end > 1 && url[end] == ':';
-}
-
-int hex_digit(char c) {
-  if (c >= '0' && c <= '9') return c - '0';
-  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
-  if (c >= 'A' && c <= 'F') return c - 'A' + 10;
-  return -1;
 }
 
 std::string normal(const std::string& path) {
@@ -59,22 +53,6 @@ std::optional<std::string> data_of_url(std::string_view url) {
   const bool is_base64 =
       kind.size() >= kBase64.size() && kind.substr(kind.size() - kBase64.size()) == kBase64;
   return is_base64 ? from_base64(data) : without_percents(data);
-}
-
-std::string without_percents(std::string_view text) {
-  std::string result;
-  result.reserve(text.size());
-  for (size_t i = 0; i < text.size(); ++i) {
-    const int high = text[i] == '%' && i + 2 < text.size() ? hex_digit(text[i + 1]) : -1;
-    const int low = high >= 0 ? hex_digit(text[i + 2]) : -1;
-    if (low >= 0) {
-      result += static_cast<char>(high * 16 + low);
-      i += 2;
-    } else {
-      result += text[i];
-    }
-  }
-  return result;
 }
 
 std::string absolute_path(std::string_view url) {

@@ -16,9 +16,6 @@ std::string_view source_mapping_url(std::string_view script);
 // The content of `data:application/json;base64,...`, or with %XX.  Nothing: it is no such URL.
 std::optional<std::string> data_of_url(std::string_view url);
 
-// `%20` as a space.  What is no number stays as it is.
-std::string without_percents(std::string_view text);
-
 // A file: URL as a path, a path as it is.  Empty: of another kind (https:, webpack:, node:), or not absolute.
 std::string absolute_path(std::string_view url);
 

@@ -19,6 +19,7 @@
 #include "profile/names/interpreter_frames.h"
 #include "profile/symbolize/source_maps/script_url.h"
 #include "profile/symbolize/source_maps/source_map.h"
+#include "profile/text/markup/percent_text.h"
 
 namespace memprof::profile {
 namespace {

@@ -26,12 +26,6 @@ TEST(ScriptUrl, data) {
   EXPECT_EQ(data_of_url("a.js.map"), std::nullopt);
 }
 
-TEST(ScriptUrl, percents) {
-  EXPECT_EQ(without_percents("a%20b%2Fc%zz%2"), "a b/c%zz%2");
-  EXPECT_EQ(without_percents("%41"), "A");
-  EXPECT_EQ(without_percents("%"), "%");
-}
-
 TEST(ScriptUrl, paths) {
   EXPECT_EQ(absolute_path("/app/a b.js"), "/app/a b.js");
   EXPECT_EQ(absolute_path("file:///app/a%20b.mjs"), "/app/a b.mjs");

@@ -9,6 +9,7 @@
 #include "memprof/console/failure.h"
 #include "memprof/io/http/profile_url.h"
 #include "memprof/io/pyroscope/query_time.h"
+#include "profile/text/markup/percent_text.h"
 
 namespace memprof::cli {
 namespace {
@@ -33,26 +34,9 @@ bool ends_with(const std::string& text, const std::string& end) {
   return text.size() >= end.size() && text.compare(text.size() - end.size(), end.size(), end) == 0;
 }
 
-int digit_of(char c) {
-  if (c >= '0' && c <= '9') return c - '0';
-  const int lower = std::tolower(static_cast<unsigned char>(c));
-  return lower >= 'a' && lower <= 'f' ? lower - 'a' + 10 : -1;
-}
-
-// What is no pair of digits behind % stays as it is, as browsers have it.
-std::string decoded(const std::string& text, bool plus_is_blank) {
-  std::string plain;
-  for (size_t i = 0; i < text.size(); ++i) {
-    const int high = text[i] == '%' && i + 2 < text.size() ? digit_of(text[i + 1]) : -1;
-    const int low = high >= 0 ? digit_of(text[i + 2]) : -1;
-    if (low >= 0) {
-      plain += static_cast<char>(high * 16 + low);
-      i += 2;
-    } else {
-      plain += plus_is_blank && text[i] == '+' ? ' ' : text[i];
-    }
-  }
-  return plain;
+std::string parameter_text(std::string text) {
+  std::replace(text.begin(), text.end(), '+', ' ');
+  return profile::without_percents(text);
 }
 
 Address address_of(const std::string& url) {
@@ -61,7 +45,7 @@ Address address_of(const std::string& url) {
   const size_t question = std::min(whole.find('?'), whole.size());
   const size_t slash = std::min(whole.find('/', whole.find("://") + 3), question);
   address.server = whole.substr(0, slash);
-  address.path = decoded(whole.substr(slash, question - slash), false);
+  address.path = profile::without_percents(whole.substr(slash, question - slash));
   size_t at = question + 1;
   while (at < whole.size()) {
     const size_t end = std::min(whole.find('&', at), whole.size());
@@ -69,8 +53,8 @@ Address address_of(const std::string& url) {
     const size_t equal = std::min(part.find('='), part.size());
     if (!part.empty()) {
       address.parameters.emplace_back(
-          decoded(part.substr(0, equal), true),
-          equal < part.size() ? decoded(part.substr(equal + 1), true) : std::string());
+          parameter_text(part.substr(0, equal)),
+          equal < part.size() ? parameter_text(part.substr(equal + 1)) : std::string());
     }
     at = end + 1;
   }
