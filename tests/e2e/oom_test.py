@@ -31,7 +31,7 @@ def handle():
     kept.append(b"x" * 2_000_000)
 for i in range(1000):
     handle()
-    while i == 54 and not pathlib.Path(sys.argv[1]).exists():
+    while i == 51 and not pathlib.Path(sys.argv[1]).exists():
         time.sleep(0.01)
 """
 
@@ -99,9 +99,9 @@ class Oom(e2e.Test):
         self.addCleanup(run.kill)
         self.addCleanup(go.touch)  # the program ends, whatever became of the run
         self.wait_for(lambda: " uses " in said.read_text())
-        looks = self.folder / "out.pressure"
-        (look,) = looks.iterdir()
-        mark = int(re.fullmatch(r"at-(80|90|95)-percent\.pb\.gz", look.name).group(1))
+        # On a busy machine it is seen at 80 %, and at 90 % a moment later.
+        mark = int(re.search(r"that it may have \((80|90|95) %\)", said.read_text()).group(1))
+        look = self.folder / f"out.pressure/at-{mark}-percent.pb.gz"
         go.touch()
         self.assertEqual(run.wait(e2e.WATCHDOG_S), 137)
         text = said.read_text()
