@@ -237,6 +237,15 @@ class Test(unittest.TestCase):
             self.assertLess(time.monotonic(), end, "it did not happen")
             time.sleep(0.02)
 
+    def certificate(self):
+        """A certificate for 127.0.0.1 that no authority has signed, and its key. Skips the test where openssl is not installed."""
+        if not shutil.which("openssl"):
+            self.skipTest("openssl, which makes the certificate, is not installed")
+        certificate, key = self.folder / "certificate.pem", self.folder / "key.pem"
+        self.check(run(["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=127.0.0.1", "-addext",
+                        "subjectAltName=IP:127.0.0.1", "-keyout", key, "-out", certificate]), stderr=None)
+        return certificate, key
+
     def somebody_else(self):
         """The id of a user without rights. Skips the test where that user cannot reach what was built."""
         for folder in COMMAND.resolve().parents:

@@ -5,7 +5,6 @@ import http.server
 import json
 import shutil
 import ssl
-import subprocess
 import threading
 
 import e2e
@@ -130,11 +129,7 @@ class ProfileUrl(e2e.Test):
         self.assertEqual(self.server.asked[-1], ("/exact", "Basic bWU6c2VjcmV0"))
 
     def test_over_tls(self):
-        if not shutil.which("openssl"):
-            self.skipTest("openssl, which makes the certificate, is not installed")
-        key, certificate = self.folder / "key.pem", self.folder / "certificate.pem"
-        subprocess.run(["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-keyout", key, "-out", certificate, "-days",
-                        "2", "-subj", "/CN=127.0.0.1", "-addext", "subjectAltName=IP:127.0.0.1"], check=True, stderr=subprocess.DEVNULL)
+        certificate, key = self.certificate()
         url, _ = self.serve((certificate, key))
         self.refused(url + "/exact", "certificate")
         expected = self.out_of("report", "--json", EXACT)

@@ -4,7 +4,6 @@ host a has five looks, one of them when memory got short, host b two. A real one
 import base64
 import gzip
 import json
-import shutil
 import signal
 import subprocess
 import urllib.request
@@ -172,11 +171,7 @@ class PyroscopeRead(e2e.Test):
         self.refused(self.address("first"), "gone: cannot read it", "--token-file", "gone")
 
     def test_over_tls(self):
-        if not shutil.which("openssl"):
-            self.skipTest("openssl, which makes the certificate, is not installed")
-        key, certificate = self.folder / "key.pem", self.folder / "certificate.pem"
-        subprocess.run(["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-keyout", key, "-out", certificate, "-days",
-                        "2", "-subj", "/CN=127.0.0.1", "-addext", "subjectAltName=IP:127.0.0.1"], check=True, stderr=subprocess.DEVNULL)
+        certificate, key = self.certificate()
         server = self.serve(certificate=(certificate, key))
         address = self.address("first", server)
         self.refused(address, "certificate")

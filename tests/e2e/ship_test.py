@@ -6,7 +6,6 @@ import json
 import os
 import pathlib
 import random
-import shutil
 import signal
 import subprocess
 import time
@@ -324,11 +323,7 @@ class Ship(Base):
         self.assertEqual(server.requests[-1]["Authorization"], "Basic bWU6c2VjcmV0")
 
     def test_an_authority_of_ones_own(self):
-        if not shutil.which("openssl"):
-            self.skipTest("openssl, which makes the certificate, is not installed")
-        key, certificate = self.folder / "key.pem", self.folder / "certificate.pem"
-        self.check(e2e.run(["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=127.0.0.1",
-                            "-addext", "subjectAltName=IP:127.0.0.1", "-keyout", key, "-out", certificate]), stderr=None)
+        certificate, key = self.certificate()
         server = self.server(certificate=(certificate, key))
         process = self.begin()
         shipper = self.start(server.url, "a", "--every", "1h")

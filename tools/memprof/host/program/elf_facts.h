@@ -36,4 +36,7 @@ struct ElfFacts {
 
 ElfFacts read_elf_facts(const profile::ElfFile& file);
 
+// ElfFacts::needed alone, without a look at the symbols.
+std::vector<std::string> needed_by(const profile::ElfFile& file);
+
 }  // namespace memprof::cli

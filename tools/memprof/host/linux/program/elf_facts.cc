@@ -109,17 +109,32 @@ bool has_unwind_segment(Elf* elf) {
   return false;
 }
 
+template <typename Visit>
+void each_section(Elf* elf, const Visit& visit) {
+  for (Elf_Scn* section = elf_nextscn(elf, nullptr); section != nullptr;
+       section = elf_nextscn(elf, section)) {
+    GElf_Shdr header;
+    if (gelf_getshdr(section, &header) != nullptr) visit(section, header);
+  }
+}
+
 }  // namespace
+
+std::vector<std::string> needed_by(const profile::ElfFile& file) {
+  ElfFacts facts;
+  Elf* elf = file.handle();
+  each_section(elf, [&](Elf_Scn* section, const GElf_Shdr& header) {
+    if (header.sh_type == SHT_DYNAMIC) read_dynamic(elf, section, header, &facts);
+  });
+  return facts.needed;
+}
 
 ElfFacts read_elf_facts(const profile::ElfFile& file) {
   ElfFacts facts;
   Elf* elf = file.handle();
   size_t names = 0;
   const bool has_names = elf_getshdrstrndx(elf, &names) == 0;
-  for (Elf_Scn* section = elf_nextscn(elf, nullptr); section != nullptr;
-       section = elf_nextscn(elf, section)) {
-    GElf_Shdr header;
-    if (gelf_getshdr(section, &header) == nullptr) continue;
+  each_section(elf, [&](Elf_Scn* section, const GElf_Shdr& header) {
     const char* name = has_names ? elf_strptr(elf, names, header.sh_name) : nullptr;
     facts.is_go |= name != nullptr && std::strcmp(name, ".note.go.buildid") == 0;
     facts.has_symbols |= header.sh_type == SHT_SYMTAB;
@@ -130,7 +145,7 @@ ElfFacts read_elf_facts(const profile::ElfFile& file) {
     }
     if (header.sh_type == SHT_DYNAMIC) read_dynamic(elf, section, header, &facts);
     if (header.sh_type == SHT_GNU_verneed) read_versions(elf, section, header, &facts);
-  }
+  });
   facts.has_unwind_tables = has_unwind_segment(elf);
   facts.unwind_share = facts.has_unwind_tables ? unwind_share(file) : 0;
   std::sort(facts.own_interface.begin(), facts.own_interface.end());

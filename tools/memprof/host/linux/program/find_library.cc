@@ -50,7 +50,7 @@ bool is_for_musl(const std::string& library) {
   std::string why;
   const auto file = profile::ElfFile::open(library, &why);
   if (file == nullptr) return false;
-  const std::vector<std::string> needed = read_elf_facts(*file).needed;
+  const std::vector<std::string> needed = needed_by(*file);
   return std::any_of(needed.begin(), needed.end(), [](const std::string& name) {
     return name == "libc.so" || name.compare(0, 9, "libc.musl") == 0;
   });

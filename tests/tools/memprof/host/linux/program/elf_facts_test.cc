@@ -24,6 +24,7 @@ TEST(ElfFacts, AnOrdinaryProgram) {
   const ElfFacts facts = facts_of(fixture("program"));
   EXPECT_EQ(facts.malloc, ElfFacts::Malloc::kNone);
   EXPECT_THAT(facts.needed, Contains("libc.so.6"));
+  EXPECT_EQ(testing_tools::facts_in(fixture("program"), needed_by), facts.needed);
   EXPECT_THAT(facts.own_interface, IsEmpty());
   EXPECT_TRUE(facts.has_symbols);
   EXPECT_TRUE(facts.has_unwind_tables);
