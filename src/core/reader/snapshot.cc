@@ -101,7 +101,10 @@ void Snapshot::Source::refresh() {
     const uint64_t committed = section.committed_bytes.load(std::memory_order_acquire);
     used[id] = std::min({section.used_bytes.load(std::memory_order_acquire), committed, capacities[id]});
     if (file >= 0 && used[id] != 0) {
-      used[id] = std::min(used[id], filled_bytes(id));
+      if (used[id] > filled[id]) {
+        filled[id] = filled_bytes(id);
+      }
+      used[id] = std::min(used[id], filled[id]);
     }
   }
 }

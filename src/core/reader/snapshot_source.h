@@ -24,7 +24,8 @@ struct Snapshot::Source {
   bool is_cut = false;  // the file became shorter
   uint64_t offsets[kSectionCount] = {};
   uint64_t capacities[kSectionCount] = {};
-  uint64_t used[kSectionCount] = {};  // bytes of a section that may be read
+  uint64_t used[kSectionCount] = {};    // bytes of a section that may be read
+  uint64_t filled[kSectionCount] = {};  // of a file: so many have memory, as far as was asked
   uint32_t live_levels;
   uint32_t section_count = 0;
   bool has_counts = false;  // ArenaHeader::counted is there
@@ -110,10 +111,24 @@ inline T load_once(const T& field) {
   return __atomic_load_n(&field, __ATOMIC_RELAXED);
 }
 
+// Words where it can.
 inline void load_bytes(void* to, const void* from, uint64_t size_bytes) {
-  for (uint64_t i = 0; i < size_bytes; ++i) {
-    static_cast<uint8_t*>(to)[i] = load_once(static_cast<const uint8_t*>(from)[i]);
+  auto* target = static_cast<uint8_t*>(to);
+  const auto* source = static_cast<const uint8_t*>(from);
+  const uint8_t* const end = source + size_bytes;
+  const auto load_until = [&](const uint8_t* limit) {
+    while (source < limit) {
+      *target++ = load_once(*source++);
+    }
+  };
+  constexpr uint64_t kWord = sizeof(uint64_t);
+  const uint64_t before = -reinterpret_cast<uintptr_t>(source) % kWord;
+  load_until(before < size_bytes ? source + before : end);
+  for (; static_cast<uint64_t>(end - source) >= kWord; source += kWord, target += kWord) {
+    const uint64_t word = load_once(*reinterpret_cast<const uint64_t*>(source));
+    __builtin_memcpy(target, &word, kWord);
   }
+  load_until(end);
 }
 
 }  // namespace memprof

@@ -21,7 +21,7 @@ bool is_kept(const std::string& comment) {
 
 }  // namespace
 
-void Merger::add_facts(const Profile& profile) {
+std::string Merger::add_facts(const Profile& profile) {
   const std::vector<RateUse> rates = rates_of(profile);
   if (files_++ == 0) {
     merged_.program = profile.program;
@@ -57,6 +57,8 @@ void Merger::add_facts(const Profile& profile) {
   }
   combine_runtimes(merged_.runtimes, profile.runtimes);
   for (size_t i = 0; i < merged_.walks.size(); ++i) merged_.walks[i] += profile.walks[i];
+  const unsigned count = ++processes_[process_label(profile)];
+  return process_label(profile.program, profile.pid, profile.told_apart, count);
 }
 
 uint32_t Merger::mapping_of(const Mapping& mapping) {
@@ -138,18 +140,22 @@ std::vector<Stack> Merger::own_stacks(const Profile& profile, const std::string&
 }
 
 void Merger::add(const Profile& profile) {
-  add_facts(profile);
-  std::string process = process_label(profile);
-  const unsigned count = ++processes_[process];
-  process = process_label(profile.program, profile.pid, profile.told_apart, count);
-  for (Stack& stack : own_stacks(profile, process)) {
-    if (processes_mode_ == Processes::kAddedUp) {
-      sums_.add(std::move(stack));
-    } else {
-      stack.process = process;
-      merged_.stacks.push_back(std::move(stack));
-    }
+  if (processes_mode_ == Processes::kAddedUp) {
+    add_rows(profile);
+    return;
   }
+  const std::string process = add_facts(profile);
+  for (Stack& stack : own_stacks(profile, process)) {
+    stack.process = process;
+    merged_.stacks.push_back(std::move(stack));
+  }
+}
+
+std::vector<uint32_t> Merger::add_rows(const Profile& profile) {
+  std::vector<uint32_t> rows;
+  rows.reserve(profile.stacks.size());
+  for (Stack& stack : own_stacks(profile, add_facts(profile))) rows.push_back(sums_.add(std::move(stack)));
+  return rows;
 }
 
 void Merger::subtract(const Profile& earlier) {

@@ -37,6 +37,10 @@ class Merger {
 
   // Names that the profile has are kept; it is best named before.
   void add(const Profile& profile);
+  // The same where profiles are added up.  Returns which stack of sum() each of the profile's own is.
+  std::vector<uint32_t> add_rows(const Profile& profile);
+  // What was added so far; stacks keep their places.
+  const Profile& sum() const { return merged_; }
 
   // Takes off what the process had allocated at an earlier look.  Only where profiles are added up.
   void subtract(const Profile& earlier);
@@ -50,7 +54,8 @@ class Merger {
   using FunctionKey = std::tuple<std::string, std::string, std::string, int64_t>;
   using Place = std::tuple<uint32_t, uint64_t, std::string>;  // mapping, address, process (code in no file)
 
-  void add_facts(const Profile& profile);
+  // Returns what the process is called among the others.
+  std::string add_facts(const Profile& profile);
   // The stacks of a profile, of places in the sum.
   std::vector<Stack> own_stacks(const Profile& profile, const std::string& process);
   uint32_t mapping_of(const Mapping& mapping);

@@ -49,6 +49,7 @@ enum class Metric : uint8_t {
 inline constexpr size_t kMetricCount = 16;
 inline constexpr size_t kFileMetrics = 14;  // the first so many can be in a file
 inline constexpr size_t kFirstMetrics = 4;  // the first so many are in every profile of memprof
+using MetricValues = std::array<double, kMetricCount>;
 
 struct Mapping {
   uint64_t start = 0;
@@ -98,7 +99,7 @@ inline bool operator==(const Label& a, const Label& b) {
 // The values of one stack under one set of labels.
 struct LabeledValues {
   std::vector<Label> labels;
-  std::array<double, kMetricCount> values{};
+  MetricValues values{};
 };
 
 // Live sampled blocks of one stack with one size and rate.
@@ -146,7 +147,7 @@ struct Stack : StackStatistics {
   // "NAME PID" in a profile of several processes; empty: the profile has one process.
   std::string process;
   // Estimates as the file has them: rounded integers.  Used as they are where has_statistics is false.
-  std::array<double, kMetricCount> values{};
+  MetricValues values{};
   // How `values` divides by labels, where a file without statistics has labels: their sum is `values`.
   std::vector<LabeledValues> parts;
   bool has_statistics = false;

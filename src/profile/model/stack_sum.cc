@@ -197,13 +197,15 @@ Stack* StackSums::find(const Stack& like) {
   return nullptr;
 }
 
-void StackSums::add(Stack stack) {
+uint32_t StackSums::add(Stack stack) {
   if (Stack* known = find(stack)) {
     add_to_stack(stack, known);
-    return;
+    return static_cast<uint32_t>(known - stacks_.data());
   }
-  by_hash_.emplace(stack_hash(stack), static_cast<uint32_t>(stacks_.size()));
+  const auto index = static_cast<uint32_t>(stacks_.size());
+  by_hash_.emplace(stack_hash(stack), index);
   stacks_.push_back(std::move(stack));
+  return index;
 }
 
 }  // namespace memprof::profile

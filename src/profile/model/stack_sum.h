@@ -50,7 +50,8 @@ class StackSums {
   // Appends to `stacks`, in the order in which each stack first comes; it must be empty, and outlive this.
   explicit StackSums(std::vector<Stack>* stacks) : stacks_(*stacks) {}
 
-  void add(Stack stack);
+  // Returns which of the stacks it is now.
+  uint32_t add(Stack stack);
 
   // The stack with the same locations, heap and process that has statistics if `like` has; nullptr: none.
   Stack* find(const Stack& like);

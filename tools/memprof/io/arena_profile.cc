@@ -6,11 +6,9 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <memory>
 #include <optional>
 
 #include "format/files/arena_name.h"
-#include "memprof.h"
 #include "memprof/console/console.h"
 #include "memprof/host/process/arena_files.h"
 #include "memprof/host/system/memory_file.h"
@@ -18,10 +16,6 @@
 
 namespace memprof::cli {
 namespace {
-
-struct FreeSnapshot {
-  void operator()(memprof_snapshot* snapshot) const { memprof_free_snapshot(snapshot); }
-};
 
 class File {
  public:
@@ -85,15 +79,20 @@ ProfileBytes map_profile(const std::string& path) {
   return std::move(*content);
 }
 
-ArenaFacts write_arena(const std::string& path, int fd, ResidentReads* resident) {
+OpenSnapshot open_arena(const std::string& path) {
   memprof_snapshot* opened = nullptr;
   if (const int error = memprof_snapshot_open(path.c_str(), &opened); error != MEMPROF_OK) fail(path, error);
-  const std::unique_ptr<memprof_snapshot, FreeSnapshot> snapshot(opened);
+  return OpenSnapshot(opened);
+}
+
+ArenaFacts write_arena(const std::string& path, int fd, ResidentReads* resident) {
+  const OpenSnapshot snapshot = open_arena(path);
   memprof_snapshot_info info{};
   info.struct_size = sizeof(info);
-  int error = memprof_snapshot_get_info(opened, &info);
-  if (error == MEMPROF_OK && info.end_ns == 0 && resident != nullptr) read_resident(opened, resident);
-  if (error == MEMPROF_OK) error = fd >= 0 ? memprof_snapshot_write_fd(opened, fd) : MEMPROF_ERR_SYSTEM;
+  int error = memprof_snapshot_get_info(snapshot.get(), &info);
+  if (error == MEMPROF_OK && info.end_ns == 0 && resident != nullptr) read_resident(snapshot.get(), resident);
+  if (error == MEMPROF_OK)
+    error = fd >= 0 ? memprof_snapshot_write_fd(snapshot.get(), fd) : MEMPROF_ERR_SYSTEM;
   if (error != MEMPROF_OK) fail(path, error);
   return {info.end_ns != 0, info.start_ns};
 }

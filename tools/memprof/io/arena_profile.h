@@ -8,10 +8,12 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <utility>
 
+#include "memprof.h"
 #include "profile/model/model.h"
 
 namespace memprof::cli {
@@ -42,6 +44,13 @@ class ProfileBytes {
 
 // What a file has.  Nobody may make the file shorter.
 ProfileBytes map_profile(const std::string& path);
+
+struct FreeSnapshot {
+  void operator()(memprof_snapshot* snapshot) const { memprof_free_snapshot(snapshot); }
+};
+using OpenSnapshot = std::unique_ptr<memprof_snapshot, FreeSnapshot>;
+
+OpenSnapshot open_arena(const std::string& path);
 
 struct ArenaFacts {
   bool has_ended = false;  // the process came to its end by itself

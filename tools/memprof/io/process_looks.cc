@@ -48,7 +48,12 @@ profile::Profile ProcessLooks::look_at(const std::string& path, ResidentReads* r
   profile.seen_after_ns = time_before(process_.start_ns, arena.start_ns);
   add_jit_names(profile, process_.root.empty() ? "" : process_.root + "/tmp");
   profile.pid = process_.pid;  // as we know it: in a container it has another one
-  if (raw) return profile;
+  if (!raw) name(&profile);
+  return profile;
+}
+
+void ProcessLooks::name(profile::Profile* named) {
+  profile::Profile& profile = *named;
   // Files of a container are where its root is.
   std::vector<std::string> paths;
   for (profile::Mapping& mapping : profile.mappings) {
@@ -59,7 +64,6 @@ profile::Profile ProcessLooks::look_at(const std::string& path, ResidentReads* r
   add_names(*names_, ask_servers_);
   names_->apply(profile);
   for (size_t i = 0; i < paths.size(); ++i) profile.mappings[i].path = paths[i];
-  return profile;
 }
 
 bool ProcessLooks::is_there() const {

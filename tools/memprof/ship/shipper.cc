@@ -15,8 +15,8 @@
 #include "memprof/host/process/oom_victims.h"
 #include "memprof/pressure/pressure_text.h"
 #include "memprof/ship/looks/alloc_totals.h"
+#include "memprof/ship/looks/group_look.h"
 #include "memprof/ship/looks/shipped_profile.h"
-#include "profile/compare/merge.h"
 #include "profile/fleet/fleet.h"
 #include "profile/memory/peak_text.h"
 #include "profile/model/error.h"
@@ -32,16 +32,21 @@ using Json = nlohmann::ordered_json;
 constexpr int64_t kMsNs = 1'000'000;
 
 // Nothing: it cannot be read.
-std::optional<profile::Profile> profile_of(ShippedProcesses& all, ShippedProcess& process, bool has_ended) {
+template <typename Read>
+auto if_readable(const Read& read) -> std::optional<decltype(read())> {
   try {
-    if (!process.left.path.empty()) return all.left_profile(process);
-    if (has_ended) return process.looks->look_at_end();
-    return process.looks->look(false);
+    return read();
   } catch (const profile::Error&) {
     return std::nullopt;
   } catch (const Failure&) {
     return std::nullopt;
   }
+}
+
+// Of one that has ended.
+std::optional<profile::Profile> profile_of(ShippedProcesses& all, ShippedProcess& process) {
+  return if_readable(
+      [&] { return process.left.path.empty() ? process.looks->look_at_end() : all.left_profile(process); });
 }
 
 }  // namespace
@@ -102,7 +107,7 @@ void Shipper::mark_killed(const Pressure& pressure) {
   std::vector<EndedProcess> ended;
   for (auto& [process, known] : known_) {
     if (known.pressure != &pressure || !known.has_ended || process->looks->is_replaced()) continue;
-    known.profile = profile_of(processes_, *process, true);
+    known.profile = profile_of(processes_, *process);
     if (!known.profile || known.profile->has_ended) continue;
     const RunningProcess& running = process->looks->process();
     ended.push_back({candidates.size(), running.pid, known.profile->max_resident_bytes});
@@ -148,6 +153,7 @@ std::string Shipper::tell_pressure(const Group& group, const profile::Profile& p
 void Shipper::look(const std::vector<Pressure>& pressures) {
   processes_.find();
   processes_.bound_names();
+  stacks_.begin_look();
   know_groups(pressures);
   std::map<std::string, Group> groups;
   for (auto& [arena, process] : processes_.all()) groups[label_hash(process.labels)].push_back(&process);
@@ -173,7 +179,7 @@ void Shipper::say_once(const std::string& problem) {
 }
 
 void Shipper::look_at(const std::string& hash, const Group& group, int64_t time_ms) {
-  profile::Merger merger(profile::Processes::kAddedUp);
+  GroupLook now(stacks_, hash);
   Baseline before = spool_.baseline_of(hash);
   Baseline baseline;
   baseline.time_ms = time_ms;
@@ -187,29 +193,28 @@ void Shipper::look_at(const std::string& hash, const Group& group, int64_t time_
         known != before.processes.end() ? std::move(known->second) : spool_.totals_of(process->arena);
     Known& here = known_.at(process);
     const bool has_ended = here.has_ended;
-    std::optional<profile::Profile> profile =
-        here.profile ? std::move(here.profile) : profile_of(processes_, *process, has_ended);
+    std::optional<profile::Profile> profile = std::move(here.profile);
+    if (!profile && has_ended) profile = profile_of(processes_, *process);
+    const bool has_levels = !has_ended || process->left.holds || here.is_oom_killed;
+    const std::optional<AllocTotals> more = if_readable([&]() -> AllocTotals {
+      if (profile) return now.add(std::move(*profile), &totals, has_levels);
+      if (has_ended) throw profile::Error("nothing is left of it");
+      return now.add(*process, &totals);
+    });
     // What a process of a run left is in hand at the run's end.
-    const bool comes_again = !has_ended || (!profile && processes_.is_of_run() && process->left.path.empty());
+    const bool comes_again = !has_ended || (!more && processes_.is_of_run() && process->left.path.empty());
     if (!comes_again) ended.push_back(process->arena);
-    if (!profile) {
+    if (!more) {
       ++(comes_again ? counts_.unreadable : counts_.lost_ends);
-      if (comes_again) baseline.processes.emplace(process->arena, std::move(totals));
-      continue;
-    }
-    ++seen;
-    const AllocTotals more = take_increment(&totals, &*profile);
-    allocated.objects += more.objects;
-    allocated.bytes += more.bytes;
-    if (has_ended) {
-      if (!process->left.holds && !here.is_oom_killed) drop_levels(&*profile);
     } else {
-      baseline.processes.emplace(process->arena, std::move(totals));
+      ++seen;
+      allocated.objects += more->objects;
+      allocated.bytes += more->bytes;
     }
-    merger.add(*profile);
+    if (!more ? comes_again : !has_ended) baseline.processes.emplace(process->arena, std::move(totals));
   }
   if (seen != 0) {
-    profile::Profile profile = shipped_view(merger.take());
+    profile::Profile profile = now.take();
     const int64_t last_ms = before.time_ms;
     profile.time_unix_ns = static_cast<uint64_t>(time_ms * kMsNs);
     profile.duration_ns =

@@ -18,6 +18,7 @@
 
 #include "memprof/host/system/memory_stall.h"
 #include "memprof/pressure/pressure_watch.h"
+#include "memprof/ship/looks/known_stacks.h"
 #include "memprof/ship/looks/shipped_process.h"
 #include "memprof/ship/spool/spool.h"
 #include "profile/model/model.h"
@@ -79,6 +80,7 @@ class Shipper {
   const std::function<void(const QueuedLook&)> queue_;
   const std::function<void(const std::string&)> say_;
   std::map<ShippedProcess*, Known> known_;  // of this look
+  KnownStacks stacks_;
   std::vector<std::string> notes_;
   LookCounts counts_;
   int64_t allocated_bytes_ = 0;

@@ -28,12 +28,13 @@ int64_t whole(double value) {
   return static_cast<int64_t>(std::llround(value));
 }
 
-StackTotals totals_of(const profile::Profile& profile, const std::vector<uint64_t>& ids) {
+StackTotals totals_of(const std::vector<StackLook>& stacks) {
   StackTotals totals;
-  for (size_t i = 0; i < ids.size(); ++i) {
-    AllocTotals& sum = totals[ids[i]];
-    sum.objects += whole(profile.stacks[i].values[metric_index(Metric::kAllocObjects)]);
-    sum.bytes += whole(profile.stacks[i].values[metric_index(Metric::kAllocSpace)]);
+  totals.reserve(stacks.size());
+  for (const StackLook& stack : stacks) {
+    AllocTotals& sum = totals[stack.id];
+    sum.objects += whole(stack.values[metric_index(Metric::kAllocObjects)]);
+    sum.bytes += whole(stack.values[metric_index(Metric::kAllocSpace)]);
   }
   return totals;
 }
@@ -45,8 +46,8 @@ int64_t bytes_of(const StackTotals& totals) {
 }
 
 // The sums that a report has, rounded once.
-std::array<int64_t, profile::kMetricCount> sums_of(const profile::Profile& profile) {
-  std::array<int64_t, profile::kMetricCount> sums{};
+MetricSums sums_of(const profile::Profile& profile) {
+  MetricSums sums{};
   for (const Metric metric : profile::kMetrics) {
     if (profile.has_metric[metric_index(metric)])
       sums[metric_index(metric)] = whole(profile::estimated_total(profile, metric));
@@ -55,13 +56,13 @@ std::array<int64_t, profile::kMetricCount> sums_of(const profile::Profile& profi
 }
 
 // What rounding each stack by itself makes of a sum goes to the largest stack.
-void settle_levels(const std::array<int64_t, profile::kMetricCount>& sums, profile::Profile* profile) {
+void settle_levels(const MetricSums& sums, std::vector<StackLook>* stacks) {
   for (const Metric metric : profile::kMetrics) {
     const size_t i = metric_index(metric);
-    if (!profile->has_metric[i] || metric == Metric::kAllocObjects || metric == Metric::kAllocSpace) continue;
+    if (metric == Metric::kAllocObjects || metric == Metric::kAllocSpace) continue;
     int64_t sum = 0;
-    profile::Stack* largest = nullptr;
-    for (profile::Stack& stack : profile->stacks) {
+    StackLook* largest = nullptr;
+    for (StackLook& stack : *stacks) {
       sum += whole(stack.values[i]);
       if (largest == nullptr || stack.values[i] > largest->values[i]) largest = &stack;
     }
@@ -97,14 +98,13 @@ void make_plain(profile::Stack* stack) {
 
 }  // namespace
 
-AllocTotals take_increment(StackTotals* before, profile::Profile* profile) {
-  const std::vector<uint64_t> ids = profile::stack_ids(*profile);
-  const std::array<int64_t, profile::kMetricCount> sums = sums_of(*profile);
-  const StackTotals now = totals_of(*profile, ids);
+AllocTotals take_increment(StackTotals* before, const MetricSums& sums, std::vector<StackLook>* stacks) {
+  const StackTotals now = totals_of(*stacks);
   // But for a byte or two of rounding, which settles.
   const auto rounding = static_cast<int64_t>(now.size() + before->size());
   if (bytes_of(now) + rounding < bytes_of(*before)) before->clear();
   std::unordered_map<uint64_t, AllocTotals> increments;
+  increments.reserve(now.size());
   for (const auto& [id, total] : now) {
     AllocTotals& known = (*before)[id];
     const AllocTotals more = {std::max<int64_t>(0, total.objects - known.objects),
@@ -113,38 +113,42 @@ AllocTotals take_increment(StackTotals* before, profile::Profile* profile) {
     known.bytes += more.bytes;
     increments.emplace(id, more);
   }
-  if (profile->has_metric[metric_index(Metric::kAllocObjects)]) {
-    settle_increment(&AllocTotals::objects, sums[metric_index(Metric::kAllocObjects)], before, &increments);
-  }
-  if (profile->has_metric[metric_index(Metric::kAllocSpace)]) {
-    settle_increment(&AllocTotals::bytes, sums[metric_index(Metric::kAllocSpace)], before, &increments);
-  }
-  settle_levels(sums, profile);
+  settle_increment(&AllocTotals::objects, sums[metric_index(Metric::kAllocObjects)], before, &increments);
+  settle_increment(&AllocTotals::bytes, sums[metric_index(Metric::kAllocSpace)], before, &increments);
+  settle_levels(sums, stacks);
   AllocTotals sum;
   for (const auto& [id, more] : increments) {
     sum.objects += more.objects;
     sum.bytes += more.bytes;
   }
-  for (size_t i = 0; i < ids.size(); ++i) {
-    profile::Stack& stack = profile->stacks[i];
-    make_plain(&stack);
-    // Stacks of one id have it together: the first one says it.
-    AllocTotals& more = increments[ids[i]];
+  for (StackLook& stack : *stacks) {
+    AllocTotals& more = increments[stack.id];
     stack.values[metric_index(Metric::kAllocObjects)] = static_cast<double>(more.objects);
     stack.values[metric_index(Metric::kAllocSpace)] = static_cast<double>(more.bytes);
     more = {};
+  }
+  return sum;
+}
+
+AllocTotals take_increment(StackTotals* before, profile::Profile* profile) {
+  const std::vector<uint64_t> ids = profile::stack_ids(*profile);
+  std::vector<StackLook> stacks;
+  stacks.reserve(ids.size());
+  for (size_t i = 0; i < ids.size(); ++i) stacks.push_back({ids[i], profile->stacks[i].values});
+  const AllocTotals sum = take_increment(before, sums_of(*profile), &stacks);
+  for (size_t i = 0; i < ids.size(); ++i) {
+    make_plain(&profile->stacks[i]);
+    profile->stacks[i].values = stacks[i].values;
   }
   profile->from_memprof = false;  // its comments are of all, not of the increment
   profile->comments.clear();
   return sum;
 }
 
-void drop_levels(profile::Profile* profile) {
-  for (profile::Stack& stack : profile->stacks) {
-    for (const Metric metric : profile::kMetrics) {
-      if (metric == Metric::kAllocObjects || metric == Metric::kAllocSpace) continue;
-      stack.values[metric_index(metric)] = 0;
-    }
+void drop_levels(profile::MetricValues* values) {
+  for (const Metric metric : profile::kMetrics) {
+    if (metric == Metric::kAllocObjects || metric == Metric::kAllocSpace) continue;
+    (*values)[metric_index(metric)] = 0;
   }
 }
 

@@ -7,12 +7,14 @@
 // Threads: plain values.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <map>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <vector>
 
 #include "profile/model/model.h"
 
@@ -25,15 +27,26 @@ struct AllocTotals {
 
 using StackTotals = std::unordered_map<uint64_t, AllocTotals>;  // by the id of a stack
 
-// Makes of what a profile says was allocated what was allocated since `before`, and puts there what is to be known the
-// next time.  The profile becomes one of plain numbers, without statistics.  Returns the sum of the increments.
+// What a look has of a stack: whole numbers.
+struct StackLook {
+  uint64_t id = 0;  // profile/pprof/ids/stack_ids.h
+  profile::MetricValues values{};
+};
+using MetricSums = std::array<int64_t, profile::kMetricCount>;
+
+// Makes of what a look says was allocated what was allocated since `before`, and puts there what is to be known the
+// next time.  `sums`: of all stacks, rounded once, which those of the stacks become.  Of stacks of one id the first gets
+// what all have.  Returns the sum of the increments.
 //
-// A profile that has less than before is of a profiler that was started anew: all of it is an increment.  A single stack
-// that has less has an increment of 0, until it has more.  Call it before anything changes the profile's statistics.
+// A look that has less than before is of a profiler that was started anew: all of it is an increment.  A single stack
+// that has less has an increment of 0, until it has more.
+AllocTotals take_increment(StackTotals* before, const MetricSums& sums, std::vector<StackLook>* stacks);
+
+// The same of a profile, which becomes one of plain numbers, without statistics.  Call it before anything changes these.
 AllocTotals take_increment(StackTotals* before, profile::Profile* profile);
 
 // Without what is as of a moment: of a process that has ended it is nothing.
-void drop_levels(profile::Profile* profile);
+void drop_levels(profile::MetricValues* values);
 
 // The processes of one set of labels.
 struct Baseline {

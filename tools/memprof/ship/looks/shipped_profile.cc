@@ -69,8 +69,10 @@ bool is_nothing(const profile::Stack& stack) {
 
 }  // namespace
 
-profile::Profile shipped_view(profile::Profile profile) {
+profile::Profile shipped_view(profile::Profile profile,
+                              std::shared_ptr<const profile::Forwarders> forwarders) {
   profile::ViewRequest request;
+  request.view.forwarders = std::move(forwarders);
   request.names = profile::NameStyle::kNoReturnType;
   return profile::view_of(std::move(profile), request);
 }

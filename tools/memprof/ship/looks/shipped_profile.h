@@ -5,11 +5,13 @@
 #pragma once
 
 #include <cstddef>
+#include <memory>
 #include <optional>
 #include <string>
 
 #include "profile/model/metric.h"
 #include "profile/model/model.h"
+#include "profile/names/forwarders.h"
 
 namespace memprof::cli {
 
@@ -25,8 +27,9 @@ struct ShippedProfile {
       0;  // small ones that are one stack, "(small stacks)", so that sums stay what they are
 };
 
-// The frames of a report; names as pprof has them.
-profile::Profile shipped_view(profile::Profile profile);
+// The frames of a report; names as pprof has them.  `forwarders`: nullptr: those of the profile.
+profile::Profile shipped_view(profile::Profile profile,
+                              std::shared_ptr<const profile::Forwarders> forwarders = nullptr);
 
 // `metric`: the default sample type; else what the profile is most likely asked for.
 ShippedProfile write_shipped(profile::Profile profile, const ShippedLimits& limits = {},

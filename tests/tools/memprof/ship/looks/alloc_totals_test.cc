@@ -52,7 +52,7 @@ TEST(AllocTotals, AnIncrementIsWhatCameSince) {
   EXPECT_EQ(value_of(second, 1, Metric::kAllocSpace), 300);
   EXPECT_EQ(value_of(second, 2, Metric::kAllocSpace), 0);
   EXPECT_EQ(value_of(second, 1, Metric::kInuseSpace), 100) << "a level stays what it is";
-  drop_levels(&second);
+  drop_levels(&second.stacks[1].values);
   EXPECT_EQ(value_of(second, 1, Metric::kInuseSpace), 0);
   EXPECT_EQ(value_of(second, 1, Metric::kAllocSpace), 300);
 }
