@@ -12,6 +12,7 @@
 #include "format/hash.h"
 #include "format/pprof/comments.h"
 #include "format/pprof/pprof_schema.h"
+#include "format/pprof/sample_writer.h"
 #include "profile/model/error.h"
 #include "profile/model/metric.h"
 
@@ -75,7 +76,7 @@ ArenaStacks::ArenaStacks(const std::string& path) : snapshot_(open_arena(path)) 
   strings_.data = memprof_snapshot_strings(s, &strings_.size);
   order_modules();
   read_values();
-  add_sums();
+  round_values();
   add_keys();
 }
 
@@ -138,10 +139,16 @@ void ArenaStacks::read_values() {
   }
 }
 
-void ArenaStacks::add_sums() {
+// As the profile's writer rounds, in the same order: what a whole look said of a stack is not more or less by the next one.
+void ArenaStacks::round_values() {
   profile::MetricValues sums{};
-  for (const Stack& stack : stacks_) {
-    for (size_t i = 0; i < sums.size(); ++i) sums[i] += stack.values[i];
+  profile::CarriedRounding roundings[profile::kMetricCount];
+  for (Stack& stack : stacks_) {
+    for (size_t i = 0; i < sums.size(); ++i) {
+      if (stack.values[i] == 0) continue;
+      sums[i] += stack.values[i];
+      stack.values[i] = static_cast<double>(roundings[i].round(stack.values[i]));
+    }
   }
   for (size_t i = 0; i < sums.size(); ++i) sums_[i] = std::llround(sums[i]);
 }
@@ -196,9 +203,6 @@ void ArenaStacks::unite(const std::vector<uint32_t>& used) {
     }
     profile::MetricValues& sum = united[known->second].values;
     for (size_t m = 0; m < sum.size(); ++m) sum[m] += stack.values[m];
-  }
-  for (Stack& stack : united) {
-    for (double& value : stack.values) value = std::round(value);
   }
   stacks_ = std::move(united);
 }

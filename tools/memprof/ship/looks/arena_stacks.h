@@ -63,7 +63,7 @@ class ArenaStacks {
   void read_values();
   void add_keys();
   void unite(const std::vector<uint32_t>& used);
-  void add_sums();
+  void round_values();
   const char* text(uint64_t offset) const { return strings_.data + offset; }
   uint32_t module_of(uint64_t frame) const;  // index into modules_; profile::kNoMapping: none
 
