@@ -108,7 +108,7 @@ class Base(e2e.Test):
 
     def figures(self, host="a"):
         lines = (self.folder / f"{host}.prom").read_text().splitlines()
-        return {line.split("{")[0].split()[0].removeprefix("memprof_ship_"): int(line.split()[-1])
+        return {line.split("{")[0].split()[0].removeprefix("memprof_ship_"): int(float(line.split()[-1]))
                 for line in lines if not line.startswith("#")}
 
 

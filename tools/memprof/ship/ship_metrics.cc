@@ -72,6 +72,10 @@ std::string metrics_text(const LookCounts& looks, const std::vector<TargetFigure
              static_cast<double>(looks.unreadable), &text);
   add_metric("ship_lost_ends_total", "counter", "Processes whose last allocations were not seen.",
              static_cast<double>(looks.lost_ends), &text);
+  add_metric("ship_known_total", "counter", "Looks at processes that read only the values of known stacks.",
+             static_cast<double>(looks.known), &text);
+  add_metric("ship_new_stacks_total", "counter", "Stacks that were new at such looks.",
+             static_cast<double>(looks.new_stacks), &text);
   add_metric("ship_small_stacks_total", "counter", "Stacks sent as (small stacks).",
              static_cast<double>(looks.small_stacks), &text);
   add_metric("ship_pressed_total", "counter",

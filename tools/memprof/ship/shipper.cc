@@ -214,6 +214,8 @@ void Shipper::look_at(const std::string& hash, const Group& group, int64_t time_
     if (!more ? comes_again : !has_ended) baseline.processes.emplace(process->arena, std::move(totals));
   }
   if (seen != 0) {
+    counts_.known += now.known_processes();
+    counts_.new_stacks += now.new_stacks();
     profile::Profile profile = now.take();
     const int64_t last_ms = before.time_ms;
     profile.time_unix_ns = static_cast<uint64_t>(time_ms * kMsNs);

@@ -31,6 +31,8 @@ struct LookCounts {
   uint64_t delayed = 0;              // for want of room
   uint64_t unreadable = 0;           // looks at a process that could not be read
   uint64_t lost_ends = 0;            // processes whose last allocations nobody saw
+  uint64_t known = 0;                // looks at a process of which only the values of stacks were read
+  uint64_t new_stacks = 0;           // that such looks found, and named
   uint64_t small_stacks = 0;         // that are in "(small stacks)"
   size_t processes = 0;              // of the last round
   uint64_t pressed = 0;              // looks because a group's memory was short, or because of the OOM killer

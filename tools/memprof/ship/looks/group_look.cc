@@ -39,6 +39,7 @@ AllocTotals GroupLook::add(const ShippedProcess& process, StackTotals* before) {
       known.stacks.emplace(there[unknown[i]].key, KnownProcess::Stack{ids[i], rows[i]});
     }
   }
+  new_stacks_ += unknown.size();
   std::vector<StackLook> stacks;
   std::vector<uint32_t> rows;
   stacks.reserve(there.size());

@@ -9,7 +9,9 @@
 // Failure: throws profile::Error or Failure where a process cannot be read; it is not in the look then.
 #pragma once
 
-#include <optional>
+#include <cstddef>
+#include <cstdint>
+#include <map>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -34,6 +36,10 @@ class GroupLook {
 
   profile::Profile take();
 
+  // Processes of which only the values of stacks were read, and stacks of them that were new, and got names.
+  size_t known_processes() const { return met_.size(); }
+  size_t new_stacks() const { return new_stacks_; }
+
  private:
   void add_rows(const std::vector<uint32_t>& rows, const std::vector<StackLook>& stacks, bool has_levels);
 
@@ -46,6 +52,7 @@ class GroupLook {
   std::vector<profile::MetricValues> values_;        // of rows_
   std::unordered_map<uint32_t, uint32_t> place_of_;  // by row: its place in rows_
   std::map<std::string, KnownProcess> met_;
+  size_t new_stacks_ = 0;
 };
 
 }  // namespace memprof::cli

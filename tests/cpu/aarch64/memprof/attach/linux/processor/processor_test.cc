@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Registers as the kernel shows them, made up; that the kernel takes what is made of them is shown in a whole system
-// (tests/aarch64_system).
+// (tests/whole_system).
 #include <gtest/gtest.h>
 
 #include "memprof/attach/linux/processor/processor.h"
