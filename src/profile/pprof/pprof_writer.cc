@@ -44,7 +44,7 @@ class Writer {
         samples_(samples),
         buffer_(size_t{256} << 10),
         output_(buffer_.data(), buffer_.size(), to) {
-    if (options.names_places && profile.from_memprof) places_ = place_functions(profile);
+    if (options.names_places) places_ = place_functions(profile);
   }
 
   void write() {

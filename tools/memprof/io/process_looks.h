@@ -31,7 +31,7 @@ class ProcessLooks {
   profile::Profile look_at_end();
 
   // Names what a profile of the process has no names for, which its files tell.
-  void name(profile::Profile* profile);
+  void name(profile::Profile* named);
 
   // From now on each look has what of its blocks is in memory.  Looks without it throw.
   void want_resident() { resident_.is_always = true; }

@@ -28,7 +28,7 @@ std::string pprof(const Profile& profile, Subject subject, bool has_gzip) {
   options.gzip = has_gzip;
   options.metric = subject.metric;
   options.shares_sizes = true;
-  options.names_places = true;
+  options.names_places = profile.from_memprof;  // else the reader takes them for names
   return profile::write_pprof(profile, options);
 }
 

@@ -55,6 +55,16 @@ TEST(ShippedProfile, SmallStacksAreOneAndSumsStay) {
   EXPECT_TRUE(has_small);
 }
 
+// Pyroscope leaves out what has no name, and stacks of nothing else.
+TEST(ShippedProfile, CodeWithoutANameHasItsPlace) {
+  profile::Profile whole = profile_with(1);
+  whole.mappings = {{0x1000, 0x9000, 0, "/usr/bin/stripped", "", false, false, false, false}};
+  whole.locations[0] = {0x1233, 0, false, {}};
+  const profile::Profile read = profile::read_pprof(write_shipped(whole).pprof, "shipped");
+  ASSERT_EQ(read.locations.at(0).lines.size(), 1U);
+  EXPECT_EQ(read.functions.at(read.locations[0].lines[0].function).name, "stripped+0x233");
+}
+
 TEST(ShippedProfile, BytesAreLimitedToo) {
   ShippedLimits limits;
   limits.max_bytes = 10'000;
