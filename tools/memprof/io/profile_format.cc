@@ -6,6 +6,7 @@
 #include "format/affixes.h"
 #include "format/pprof/pprof_name.h"
 #include "memprof/console/failure.h"
+#include "profile/files/gzip.h"
 #include "profile/formats/collapsed.h"
 #include "profile/formats/dhat.h"
 #include "profile/formats/flame_svg.h"
@@ -69,6 +70,16 @@ const std::vector<ExportFormat> kFormats = {
      }},
     {"json", ".json", "memprof's own, for scripts", MetricUse::kNone, NameStyle::kWhole, false, true, true,
      [](const Profile& profile, Subject) { return profile::write_json(profile); }},
+    {"parquet", ".parquet", "a table for SQL: DuckDB, ClickHouse; of folders, too", MetricUse::kNone,
+     NameStyle::kShown, false, false, true,
+     [](const Profile& profile, Subject subject) {
+       std::string out;
+       profile::LookTable table(table_options(subject), profile::sink_to(out));
+       table.add(profile, subject.path);
+       table.finish();
+       return out;
+     },
+     true},
 };
 
 const ExportFormat* named(std::string_view name) {
@@ -96,6 +107,14 @@ std::string list(const Text& text) {
 
 profile::Metric ExportSubject::metric_of(const Profile& profile) const {
   return metric.value_or(profile::default_metric(profile));
+}
+
+profile::LookTableOptions table_options(const ExportSubject& subject) {
+  profile::LookTableOptions options;
+  if (!subject.version_label.empty()) options.version_label = subject.version_label;
+  options.by = subject.by;
+  options.created_by = "memprof version " MEMPROF_VERSION;
+  return options;
 }
 
 const std::vector<ExportFormat>& export_formats() {
