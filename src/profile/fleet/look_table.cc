@@ -43,6 +43,25 @@ enum Column : size_t {
   kFirstMetric,
 };
 
+// All that files can have, but for js_objects, which no file has.
+constexpr std::array<Metric, kFileMetrics - 1> kTableMetrics = {Metric::kAllocObjects,
+                                                                Metric::kAllocSpace,
+                                                                Metric::kInuseObjects,
+                                                                Metric::kInuseSpace,
+                                                                Metric::kPeakObjects,
+                                                                Metric::kPeakSpace,
+                                                                Metric::kMappedObjects,
+                                                                Metric::kMappedSpace,
+                                                                Metric::kMappedResidentObjects,
+                                                                Metric::kMappedResidentSpace,
+                                                                Metric::kResidentObjects,
+                                                                Metric::kResidentSpace,
+                                                                Metric::kJsSpace};
+
+bool has_metric(const Profile& profile, size_t i) {
+  return profile.has_metric[metric_index(kTableMetrics[i])];
+}
+
 // "alloc_space" is "alloc_bytes": units are part of the names.
 std::string metric_column(Metric metric) {
   std::string name = metric_name(metric);
@@ -64,12 +83,11 @@ std::vector<ParquetColumn> table_columns() {
       {"module", ParquetType::kText},       {"heap", ParquetType::kText},
       {"stack", ParquetType::kTextList},
   };
-  for (size_t i = 0; i < kFileMetrics; ++i)
-    columns.push_back({metric_column(kMetrics[i]), ParquetType::kNumber});
+  for (const Metric metric : kTableMetrics) columns.push_back({metric_column(metric), ParquetType::kNumber});
   return columns;
 }
 
-using Values = std::array<double, kFileMetrics>;
+using Values = std::array<double, kTableMetrics.size()>;
 
 // Name and file of the innermost frame first; then the whole stack, as numbers of frames, root first, and what it is of.
 using StackKey =
@@ -82,8 +100,8 @@ std::map<StackKey, Values> values_of(const Profile& profile, const StackFrames& 
     numbers.erase(numbers.begin(), numbers.begin() + static_cast<ptrdiff_t>(root_labels(stack).size()));
     const Frame& leaf = frames.frames()[numbers.back()];
     Values& sum = sums[{leaf.name, leaf.file, std::move(numbers), stack.process, stack.heap}];
-    for (size_t i = 0; i < kFileMetrics; ++i) {
-      if (profile.has_metric[i]) sum[i] += estimated_value(stack, kMetrics[i]);
+    for (size_t i = 0; i < kTableMetrics.size(); ++i) {
+      if (has_metric(profile, i)) sum[i] += estimated_value(stack, kTableMetrics[i]);
     }
   }
   return sums;
@@ -147,10 +165,10 @@ void LookTable::add(const Profile& profile, const std::string& path) {
     names.push_back(valid_utf8(frame.name));
     if (options_.by == GroupBy::kLine && frame.line > 0) names.back() += ":" + std::to_string(frame.line);
   }
-  std::array<SignedRounding, kFileMetrics> rounding;
+  std::array<SignedRounding, kTableMetrics.size()> rounding;
   for (const auto& [key, sums] : values_of(profile, stack_frames)) {
-    std::array<int64_t, kFileMetrics> values{};
-    for (size_t i = 0; i < kFileMetrics; ++i) values[i] = rounding[i].round(sums[i]);
+    std::array<int64_t, kTableMetrics.size()> values{};
+    for (size_t i = 0; i < kTableMetrics.size(); ++i) values[i] = rounding[i].round(sums[i]);
     if (std::all_of(values.begin(), values.end(), [](int64_t value) { return value == 0; })) continue;
     const auto& [name, file, frames, process, heap] = key;
     const Frame& leaf = stack_frames.frames()[frames.back()];
@@ -164,8 +182,8 @@ void LookTable::add(const Profile& profile, const std::string& path) {
     std::vector<std::string_view> stack;
     for (const uint32_t frame : frames) stack.emplace_back(names[frame]);
     writer_.list(kStack, stack);
-    for (size_t i = 0; i < kFileMetrics; ++i) {
-      if (profile.has_metric[i]) writer_.number(kFirstMetric + i, values[i]);
+    for (size_t i = 0; i < kTableMetrics.size(); ++i) {
+      if (has_metric(profile, i)) writer_.number(kFirstMetric + i, values[i]);
     }
     writer_.end_row();
     ++rows_;

@@ -63,22 +63,25 @@ class ThriftWriter {
 
   // With its end.
   std::string take() {
-    bytes_.varint(0);
+    byte(0);
     return bytes_.take();
   }
 
  private:
   static constexpr size_t kShortList = 15;
 
+  void byte(unsigned value) {
+    const char byte = static_cast<char>(value);
+    bytes_.bytes({&byte, 1});
+  }
   void field(unsigned id, ThriftType type) {
-    bytes_.varint((id - last_id_) << 4 | static_cast<unsigned>(type));
+    byte((id - last_id_) << 4 | static_cast<unsigned>(type));
     last_id_ = id;
   }
   void list(unsigned id, ThriftType element, size_t count) {
     field(id, ThriftType::kList);
-    const char head =
-        static_cast<char>((count < kShortList ? count : kShortList) << 4 | static_cast<size_t>(element));
-    bytes_.bytes({&head, 1});
+    byte(static_cast<unsigned>(count < kShortList ? count : kShortList) << 4 |
+         static_cast<unsigned>(element));
     if (count >= kShortList) bytes_.varint(count);
   }
   // Zigzag: of a small number, whatever its sign, few bytes.

@@ -53,7 +53,8 @@ TEST(LookTable, ARowForEachStack) {
   EXPECT_EQ(row.at("module"), "server");
   EXPECT_EQ(row.at("stack"), "libc.so.6+0x1000;main;ns::make<int; char>(int);inner");
   EXPECT_EQ(row.at("inuse_bytes"), "4200616");
-  for (const char* none : {"service", "host", "version", "process", "pod", "labels", "heap", "mapped_bytes"}) {
+  for (const char* none :
+       {"service", "host", "version", "process", "pod", "labels", "heap", "mapped_bytes"}) {
     EXPECT_EQ(row.count(none), 0u) << none;
   }
 }
@@ -71,9 +72,10 @@ TEST(LookTable, SumsAreTheTotalsOfTheReport) {
 TEST(LookTable, LabelsAreColumns) {
   Profile profile = shipped_profile({"shop", "a", "1.2", 1'700'000'000, {{"f", 100}, {"g", 50}}, 65536});
   profile.has_metric[metric_index(Metric::kInuseSpace)] = true;
-  profile.comments = {std::string(kLabelsComment) +
-                      R"({"host":"a","service_name":"shop","service_version":"1.2","program":"python3","container_id":"c0",)"
-                      R"("k8s_pod_name":"shop-1","region":"eu","build":"7"})"};
+  profile.comments = {
+      std::string(kLabelsComment) +
+      R"({"host":"a","service_name":"shop","service_version":"1.2","program":"python3","container_id":"c0",)"
+      R"("k8s_pod_name":"shop-1","region":"eu","build":"7"})"};
   LookTableOptions options;
   Table table = table_of({profile}, options);
   ASSERT_EQ(table.rows.size(), 2u);
@@ -84,7 +86,8 @@ TEST(LookTable, LabelsAreColumns) {
   EXPECT_EQ(row.at("program"), "python3");
   EXPECT_EQ(row.at("container"), "c0");
   EXPECT_EQ(row.at("pod"), "shop-1");
-  EXPECT_EQ(row.at("labels"), "build;container_id;host;k8s_pod_name;program;region;service_name;service_version");
+  EXPECT_EQ(row.at("labels"),
+            "build;container_id;host;k8s_pod_name;program;region;service_name;service_version");
   EXPECT_EQ(row.at("labels.value"), "7;c0;a;shop-1;python3;eu;shop;1.2");
   EXPECT_EQ(row.count("alloc_bytes"), 0u);  // the profile does not have it
   EXPECT_EQ(row.at("inuse_bytes"), "100");

@@ -131,7 +131,8 @@ struct Table {
 };
 
 // Of one column chunk: for each row its values.
-inline std::vector<std::vector<std::string>> read_chunk(const std::string& file, const Value& metadata, bool is_repeated) {
+inline std::vector<std::vector<std::string>> read_chunk(const std::string& file, const Value& metadata,
+                                                        bool is_repeated) {
   std::vector<std::vector<std::string>> rows;
   const bool is_number = metadata.at(1).number == 2;
   EXPECT_EQ(metadata.at(4).number, 2);  // gzip
@@ -142,7 +143,8 @@ inline std::vector<std::vector<std::string>> read_chunk(const std::string& file,
   int64_t values_left = metadata.at(5).number;
   std::vector<std::string> dictionary;
   const auto plain = [&](Bytes* bytes) {
-    return is_number ? std::to_string(static_cast<int64_t>(bytes->little_endian(8))) : bytes->text(bytes->little_endian(4));
+    return is_number ? std::to_string(static_cast<int64_t>(bytes->little_endian(8)))
+                     : bytes->text(bytes->little_endian(4));
   };
   while (values_left > 0) {
     Bytes head(file.substr(static_cast<size_t>(at)));
@@ -218,7 +220,8 @@ inline Table read_parquet(const std::string& file) {
       for (size_t i = 0; i < cells.size(); ++i) {
         Row& row = table.rows.at(first + i);
         for (size_t k = 0; k < cells[i].size(); ++k) {
-          std::string& cell = row[path.size() > 2 && path[2].text == "value" ? path[0].text + ".value" : path[0].text];
+          std::string& cell =
+              row[path.size() > 2 && path[2].text == "value" ? path[0].text + ".value" : path[0].text];
           cell += (k == 0 ? "" : ";") + cells[i][k];
         }
       }

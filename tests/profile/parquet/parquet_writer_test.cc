@@ -63,11 +63,11 @@ TEST(ParquetWriter, TheSchemaSaysWhatValuesMean) {
   EXPECT_EQ(schema[1].at(3).number, 1);  // optional
   EXPECT_FALSE(schema[1].has(6));
   const Value& timestamp = schema[2].at(10).at(8);
-  EXPECT_EQ(timestamp.at(1).number, 1);    // UTC
-  EXPECT_TRUE(timestamp.at(2).has(2));     // microseconds
-  EXPECT_EQ(schema[2].at(6).number, 10);   // the same for old readers
-  EXPECT_TRUE(schema[3].at(10).has(1));    // string
-  EXPECT_EQ(schema[3].at(6).number, 0);    // UTF8
+  EXPECT_EQ(timestamp.at(1).number, 1);   // UTC
+  EXPECT_TRUE(timestamp.at(2).has(2));    // microseconds
+  EXPECT_EQ(schema[2].at(6).number, 10);  // the same for old readers
+  EXPECT_TRUE(schema[3].at(10).has(1));   // string
+  EXPECT_EQ(schema[3].at(6).number, 0);   // UTF8
   EXPECT_EQ(schema[4].at(4).text, "list");
   EXPECT_TRUE(schema[4].at(10).has(3));
   EXPECT_EQ(schema[4].at(3).number, 0);  // required
@@ -80,7 +80,8 @@ TEST(ParquetWriter, TheSchemaSaysWhatValuesMean) {
 
 TEST(ParquetWriter, RowGroupsAreWrittenAsTheyFill) {
   std::string file;
-  ParquetWriter writer({{"n", ParquetType::kNumber}, {"t", ParquetType::kText}}, sink_to(file), "memprof", {4, 1 << 20});
+  ParquetWriter writer({{"n", ParquetType::kNumber}, {"t", ParquetType::kText}}, sink_to(file), "memprof",
+                       {4, 1 << 20});
   for (int i = 0; i < 10; ++i) {
     writer.number(0, i);
     writer.text(1, "t" + std::to_string(i));

@@ -55,7 +55,9 @@ TEST(RunLengths, WhatIsWrittenIsReadBack) {
       const auto value = static_cast<uint32_t>(random() & ((uint64_t{1} << width) - 1));
       values.insert(values.end(), random() % 3 == 0 ? random() % 40 : 1, value);
     }
-    EXPECT_EQ(testing_parquet::read_runs(testing_parquet::Bytes(runs_of(values, width)), width, values.size()), values);
+    EXPECT_EQ(
+        testing_parquet::read_runs(testing_parquet::Bytes(runs_of(values, width)), width, values.size()),
+        values);
   }
 }
 

@@ -22,7 +22,8 @@ TEST(ThriftWriter, FieldsSayHowFarTheyAreApart) {
   writer.boolean(6, true);
   writer.boolean(7, false);
   writer.structure(9, {});
-  EXPECT_EQ(writer.take(), "\x15\x02\x16\x01\x38\x02\x61\x62\x11\x12\x2C\x00\x00"s);
+  writer.int32(24, 0);
+  EXPECT_EQ(writer.take(), "\x15\x02\x16\x01\x38\x02\x61\x62\x11\x12\x2C\x00\xF5\x00\x00"s);
 }
 
 TEST(ThriftWriter, NumbersAreZigzagVarints) {
