@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Other readers: tests/e2e/table_test.py, and DuckDB and ClickHouse by ./dev sql.
+// Other readers: tests/e2e/export_table_test.py, and DuckDB and ClickHouse by ./dev fleet sql.
 #include "profile/parquet/parquet_writer.h"
 
 #include <gtest/gtest.h>

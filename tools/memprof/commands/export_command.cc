@@ -8,8 +8,8 @@
 #include "memprof/console/failure.h"
 #include "memprof/console/report_options.h"
 #include "memprof/console/shared_options.h"
+#include "memprof/io/folders/profile_files.h"
 #include "memprof/io/http/http_access.h"
-#include "memprof/io/profile_files.h"
 #include "memprof/io/profile_format.h"
 #include "memprof/io/profile_input.h"
 #include "memprof/io/source_map_option.h"
@@ -241,6 +241,8 @@ void export_many(const Options& options, const ExportFormat& format) {
       });
   table.finish();
   if (file) file->commit();
+  if (table.rows() == 0)
+    complain("note: " + options.output + " has no row: no profile has a stack that was asked for");
 }
 
 }  // namespace

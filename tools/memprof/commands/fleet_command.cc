@@ -5,7 +5,7 @@
 #include "memprof/console/console.h"
 #include "memprof/console/failure.h"
 #include "memprof/console/shared_options.h"
-#include "memprof/io/profile_files.h"
+#include "memprof/io/folders/profile_files.h"
 #include "profile/fleet/fleet.h"
 #include "profile/fleet/fleet_history.h"
 #include "profile/fleet/fleet_report.h"

@@ -63,13 +63,6 @@ const std::vector<ExportFormat> kFormats = {
      }},
     {"dhat", ".dhat.json", "for DHAT's viewer and the Firefox Profiler", MetricUse::kNone, NameStyle::kShown,
      false, true, false, [](const Profile& profile, Subject) { return profile::write_dhat(profile); }},
-    {"collapsed", ".collapsed", "one line a stack, for flame graphs", MetricUse::kOnly, NameStyle::kShown,
-     false, true, true,
-     [](const Profile& profile, Subject subject) {
-       return profile::write_collapsed(profile, subject.metric_of(profile), subject.by);
-     }},
-    {"json", ".json", "memprof's own, for scripts", MetricUse::kNone, NameStyle::kWhole, false, true, true,
-     [](const Profile& profile, Subject) { return profile::write_json(profile); }},
     {"parquet", ".parquet", "a table for SQL: DuckDB, ClickHouse; of folders, too", MetricUse::kNone,
      NameStyle::kShown, false, false, true,
      [](const Profile& profile, Subject subject) {
@@ -80,6 +73,13 @@ const std::vector<ExportFormat> kFormats = {
        return out;
      },
      true},
+    {"collapsed", ".collapsed", "one line a stack, for flame graphs", MetricUse::kOnly, NameStyle::kShown,
+     false, true, true,
+     [](const Profile& profile, Subject subject) {
+       return profile::write_collapsed(profile, subject.metric_of(profile), subject.by);
+     }},
+    {"json", ".json", "memprof's own, for scripts", MetricUse::kNone, NameStyle::kWhole, false, true, true,
+     [](const Profile& profile, Subject) { return profile::write_json(profile); }},
 };
 
 const ExportFormat* named(std::string_view name) {

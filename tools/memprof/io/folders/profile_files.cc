@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "memprof/io/profile_files.h"
+#include "memprof/io/folders/profile_files.h"
 
 #include <algorithm>
 #include <cerrno>
