@@ -141,7 +141,10 @@ std::string ParquetLeaf::levels(size_t begin, size_t end, uint8_t bit) const {
 
 void ParquetLeaf::write_pages(bool has_dictionary, size_t distinct, ParquetOutput* out,
                               ParquetChunk* chunk) const {
-  const unsigned width = bit_width(distinct == 0 ? 0 : static_cast<uint32_t>(distinct - 1));
+  // Whole bytes, so that gzip sees what repeats: stacks do with each look.
+  constexpr unsigned kByte = 8;
+  const unsigned width =
+      (bit_width(distinct == 0 ? 0 : static_cast<uint32_t>(distinct - 1)) + kByte - 1) / kByte * kByte;
   size_t value = 0;
   for (size_t begin = 0; begin < levels_.size();) {
     size_t end = std::min(begin + kPageLevels, levels_.size());
