@@ -95,6 +95,20 @@ class Table(ship_test.Base):
         self.assertIn(b"x.pb.gz", done.stderr)
         self.assertEqual(parquet_reader.read(self.folder / "left.parquet"), rows)
 
+    def test_a_series(self):
+        series = self.folder / "p.series"
+        program = "import time\nkept = []\nfor i in range(6):\n    kept += [bytearray(9000) for _ in range(300)]\n    time.sleep(0.1)\n"
+        done = e2e.run([e2e.COMMAND, "run", "-r", "16k", "--every", "100ms", "--record", series, "-o", self.folder / "p.pb.gz", "--",
+                        e2e.system_python(), "-c", program], e2e.plain_environment())
+        self.assertEqual(done.returncode, 0, done.stderr)
+        rows = self.table(series)
+        times = sorted({row["time"] for row in rows})
+        self.assertGreater(len(times), 1)
+        self.expect_report([row for row in rows if row["time"] == times[-1]], series, "--at", "last")
+        last = self.table(series, "--at", "last")
+        self.assertEqual({row["time"] for row in last}, {times[-1]})
+        self.assertEqual([row["inuse_bytes"] for row in last], [row["inuse_bytes"] for row in rows if row["time"] == times[-1]])
+
     def test_wrong_use(self):
         bucket = self.folder / "bucket"
         bucket.mkdir()

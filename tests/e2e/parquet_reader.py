@@ -60,8 +60,9 @@ def hybrid(data, width, count):
     while source.at < len(data):
         head = source.varint()
         if head & 1:
-            packed = source.number((head >> 1) * width)
-            values += [packed >> (i * width) & ((1 << width) - 1) for i in range((head >> 1) * 8)]
+            for _ in range(head >> 1):
+                packed = source.number(width)
+                values += [packed >> (i * width) & ((1 << width) - 1) for i in range(8)]
         else:
             values += [source.number((width + 7) // 8)] * (head >> 1)
     if not count <= len(values) < count + 8:

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <map>
 #include <string_view>
 #include <tuple>
@@ -118,6 +119,9 @@ class LookCells {
     version_ = label_of(labels_, version_label);
     program_ = label_of(labels_, "program");
     if (program_.empty()) program_ = valid_utf8(profile.program);
+    pid_ = profile.pid;
+    const std::string pid = label_of(labels_, "pid");
+    if (pid_ == 0) std::from_chars(pid.data(), pid.data() + pid.size(), pid_);
   }
 
   void write(ParquetWriter* writer) const {
@@ -129,7 +133,7 @@ class LookCells {
     text(kHost, label_of(labels_, "host"), writer);
     text(kVersion, version_, writer);
     text(kProgram, program_, writer);
-    number(kPid, profile_.pid, writer);
+    number(kPid, pid_, writer);
     text(kContainer, label_of(labels_, "container_id"), writer);
     text(kPod, label_of(labels_, "k8s_pod_name"), writer);
     writer->map(kLabels, labels_);
@@ -150,6 +154,7 @@ class LookCells {
   std::map<std::string, std::string> labels_;
   std::string version_;
   std::string program_;
+  uint64_t pid_ = 0;
 };
 
 }  // namespace

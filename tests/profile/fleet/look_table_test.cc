@@ -75,7 +75,7 @@ TEST(LookTable, LabelsAreColumns) {
   profile.comments = {
       std::string(kLabelsComment) +
       R"({"host":"a","service_name":"shop","service_version":"1.2","program":"python3","container_id":"c0",)"
-      R"("k8s_pod_name":"shop-1","region":"eu","build":"7"})"};
+      R"("k8s_pod_name":"shop-1","pid":"77","region":"eu","build":"7"})"};
   LookTableOptions options;
   Table table = table_of({profile}, options);
   ASSERT_EQ(table.rows.size(), 2u);
@@ -86,9 +86,10 @@ TEST(LookTable, LabelsAreColumns) {
   EXPECT_EQ(row.at("program"), "python3");
   EXPECT_EQ(row.at("container"), "c0");
   EXPECT_EQ(row.at("pod"), "shop-1");
+  EXPECT_EQ(row.at("pid"), "77");
   EXPECT_EQ(row.at("labels"),
-            "build;container_id;host;k8s_pod_name;program;region;service_name;service_version");
-  EXPECT_EQ(row.at("labels.value"), "7;c0;a;shop-1;python3;eu;shop;1.2");
+            "build;container_id;host;k8s_pod_name;pid;program;region;service_name;service_version");
+  EXPECT_EQ(row.at("labels.value"), "7;c0;a;shop-1;77;python3;eu;shop;1.2");
   EXPECT_EQ(row.count("alloc_bytes"), 0u);  // the profile does not have it
   EXPECT_EQ(row.at("inuse_bytes"), "100");
   options.version_label = "build";

@@ -18,6 +18,7 @@
 #include "profile/files/atomic_file.h"
 #include "profile/fleet/look_table.h"
 #include "profile/lifetimes/temporary.h"
+#include "profile/series/series_file.h"
 #include "profile/view/profile_view.h"
 
 namespace memprof::cli {
@@ -37,7 +38,7 @@ HelpText help() {
   text.more = R"(FILE is a pprof file, by memprof or others; `-` is standard input. What --metric
 chooses is what a viewer opens on, and what formats that have one metric hold.
 .parquet takes any number of files, and folders that memprof ship wrote
-(docs/fleet.md).
+(docs/fleet.md); of a series it has all looks, or with --at one.
 )";
   text.end = R"(A page (.html) has all frames and switches for them; --by, --native,
 --imports, --all-frames, --native-interpreter and --full-names are not for it.
@@ -74,6 +75,8 @@ struct Options {
   ReaderChoice reader;
   SourceMapChoice source_maps;
   HttpAccess access;
+
+  bool is_one_look = false;  // --at or --since was given
 
   bool is_many() const { return inputs.size() > 1 || is_folder(inputs.front()); }
 };
@@ -124,6 +127,7 @@ std::optional<Options> parse(const std::vector<std::string>& arguments) {
   if (options.inputs.empty()) throw Failure("export: no profile given; usage: memprof export FILE -o OUT");
   options.input = options.inputs.front();
   if (options.is_many() && parser.is_given("--at")) throw Failure("--at: takes one series");
+  options.is_one_look = parser.is_given("--at") || !options.since.empty();
   if (parser.is_given("--at")) options.input = look_of_file("--at", options.input, moment);
   if (options.output.empty()) {
     throw Failure("export: no output given; add -o OUT, like -o out.speedscope.json");
@@ -218,7 +222,7 @@ profile::Sink output_sink() {
           nullptr};
 }
 
-// Of any number of profiles, one after the other.
+// Of any number of profiles, and of all looks of series, one after the other.
 void export_many(const Options& options, const ExportFormat& format) {
   ExportSubject subject;
   subject.by = options.reader.by.value_or(profile::GroupBy::kFunction);
@@ -226,19 +230,28 @@ void export_many(const Options& options, const ExportFormat& format) {
   std::optional<profile::AtomicFile> file;
   if (options.output != "-") file.emplace(options.output, if_exists(options));
   profile::LookTable table(table_options(subject), file ? file->sink() : output_sink());
-  read_each(
-      options.inputs, "export: " + options.input + ": there is no profile", [&](const std::string& path) {
-        profile::Profile profile = seen(
-            with_source_lines(load_profile(path, options.ask_servers, options.sample_type, options.access),
-                              options.source_maps),
-            options.reader, format);
-        say_what_is_below_zero(profile, format);
-        try {
-          table.add(profile, path);
-        } catch (const profile::Error& error) {  // of the output
-          throw Failure(error.what());
-        }
-      });
+  const auto add = [&](profile::Profile profile, const std::string& path) {
+    profile = seen(with_source_lines(std::move(profile), options.source_maps), options.reader, format);
+    say_what_is_below_zero(profile, format);
+    try {
+      table.add(profile, path);
+    } catch (const profile::Error& error) {  // of the output
+      throw Failure(error.what());
+    }
+  };
+  read_each(options.inputs, "export: " + options.input + ": there is no profile",
+            [&](const std::string& path) {
+              if (!profile::is_series(path)) {
+                add(load_profile(path, options.ask_servers, options.sample_type, options.access), path);
+                return;
+              }
+              profile::SeriesReader reader(path);
+              for (const profile::SeriesLook& look : reader.series().looks) {
+                profile::Profile profile = reader.profile_of(look);
+                add_names(profile, options.ask_servers);
+                add(std::move(profile), path);
+              }
+            });
   table.finish();
   if (file) file->commit();
   if (table.rows() == 0)
@@ -254,7 +267,8 @@ int export_command(const std::vector<std::string>& arguments) {
   const std::string& output = options->output;
   const ExportFormat& format = choose_format(output, options->format);
   check(*options, format);
-  if (options->is_many()) {
+  const bool has_all_looks = format.takes_many && !options->is_one_look && profile::is_series(input);
+  if (options->is_many() || has_all_looks) {
     export_many(*options, format);
     return 0;
   }
