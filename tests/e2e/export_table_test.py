@@ -5,6 +5,7 @@ import collections
 import os
 
 import e2e
+import export_totals_test
 import parquet_reader
 import ship_test
 
@@ -94,6 +95,16 @@ class Table(ship_test.Base):
         self.assertIn(b"left out: ", done.stderr)
         self.assertIn(b"x.pb.gz", done.stderr)
         self.assertEqual(parquet_reader.read(self.folder / "left.parquet"), rows)
+
+    def test_every_metric(self):
+        (self.folder / "work.py").write_text(export_totals_test.WORK)
+        done = e2e.run([e2e.system_python(), self.folder / "work.py"],
+                       e2e.preloaded(self.folder / "end.pb.gz", "2k", MEMPROF_MMAP="1"), cwd=self.folder)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.expect_report(self.table(self.folder / "after.pb"), self.folder / "after.pb")
+        totals = self.report(self.folder / "after.pb")["totals"]
+        self.assertEqual(set(totals), export_totals_test.EVERY)
+        self.assertTrue(all(total["value"] > 0 for total in totals.values()))
 
     def test_a_series(self):
         series = self.folder / "p.series"
