@@ -34,6 +34,9 @@ def write(path):
     error = library.memprof_snapshot_write_profile(snapshot, path.encode(), 0, ctypes.byref(heap))
     assert error == 0, error
     library.memprof_free_snapshot(snapshot)
+allocate = ctypes.CDLL(None).malloc
+allocate.restype, allocate.argtypes = ctypes.c_void_p, [ctypes.c_size_t]
+of_no_bytes = [allocate(0) for _ in range(9000)]
 kept = [keep(3000), touched()]
 parse()
 write("before.pb")

@@ -55,6 +55,7 @@ class FilesOnly(e2e.Test):
                 (["report", "none.pb.gz"], 2), (["diff", "before.pb.gz", "after.pb.gz"], 0), (["leaks", "after.pb.gz"], 0),
                 (["churn", "after.pb.gz"], 0), (["merge", "before.pb.gz", "after.pb.gz", "-o", "sum.pb.gz"], 0),
                 (["export", "after.pb.gz", "-o", "page.html"], 0), (["export", "after.pb.gz", "-o", "calls.collapsed"], 0),
+                (["export", "after.pb.gz", "-o", "one.parquet"], 0), (["export", "before.pb.gz", ".", "-o", "all.parquet"], 0),
                 (["diff", "before.pb.gz", "after.pb.gz", "-o", "change.html"], 0), (["check", "--limits", "limits.toml"], 1),
                 (["--help"], 0), (["report", "--help"], 0), (["report", "--no-such"], 2)):
             with self.subTest(arguments):

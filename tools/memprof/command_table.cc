@@ -68,7 +68,7 @@ const std::vector<Command>& commands() {
      "memprof merge FILE... -o OUT", "add up many profiles",
      "add up profiles of several runs or machines"},
     {"export", export_command, true,
-     "memprof export FILE -o OUT", ".html, .json, .speedscope.json, ...",
+     "memprof export FILE -o OUT", ".html, .json, .parquet, ...",
      "convert a profile to another format (web page, pprof, speedscope,\n"
      "collapsed, JSON)"},
     {"live", live_command, true,

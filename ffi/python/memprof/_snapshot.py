@@ -317,8 +317,9 @@ class HeapSnapshot:
         """Writes the snapshot with all names, by the memprof command; an existing file is replaced.
 
         format: one that `memprof export --format` has, like "html", "speedscope", "pprof" ("pb.gz"), "svg", "dhat",
-            "heapprofile", "collapsed" or "json".  Without one, the path's end decides, as in the memprof command:
-            .html, .svg, .speedscope.json, .heapprofile, .dhat.json, .pb.gz, .pb, .collapsed, .json (memprof's own).
+            "heapprofile", "parquet", "collapsed" or "json".  Without one, the path's end decides, as in the memprof
+            command: .html, .svg, .speedscope.json, .heapprofile, .dhat.json, .parquet, .pb.gz, .pb, .collapsed, .json
+            (memprof's own).
 
         Raises ValueError for an unknown format or end, OSError where the file cannot be written.
         """

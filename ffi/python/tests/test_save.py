@@ -39,7 +39,7 @@ def test_every_format(run, tmp_path):
 
 
 @pytest.mark.parametrize("end", [".pb.gz", ".pprof", ".pb", ".json", ".speedscope.json", ".collapsed", ".html", ".svg",
-                                 ".heapprofile", ".dhat.json"])
+                                 ".heapprofile", ".dhat.json", ".parquet"])
 def test_a_name_means_what_the_command_makes_of_it(run, command, tmp_path, end):
     run(PROGRAM.format(rate=64) + f"    snapshot.save('all.pb'); snapshot.save('python{end}'); report(0)\n").value
     command("export", tmp_path / "all.pb", "-o", tmp_path / f"command{end}")

@@ -110,7 +110,11 @@ void Accumulator::add(const Stack& stack) {
   for (const LiveGroup& group : stack.live) {
     add_live(group);
   }
-  if (stack.values[metric_index(Metric::kResidentSpace)] != 0) add_resident(stack);
+  // Blocks of no bytes (malloc(0)) are there, too.
+  if (stack.values[metric_index(Metric::kResidentObjects)] != 0 ||
+      stack.values[metric_index(Metric::kResidentSpace)] != 0) {
+    add_resident(stack);
+  }
 }
 
 // What was missed of a block that is in memory is no more than what was missed of it: the interval is as wide as that of

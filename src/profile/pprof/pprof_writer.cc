@@ -261,12 +261,14 @@ class Writer {
         samples.js(to_integer(stack.values[metric_index(Metric::kJsSpace)]));
       }
       const double resident_bytes = stack.values[metric_index(Metric::kResidentSpace)];
-      const bool is_resident = resident_bytes != 0 && has_metric_[metric_index(Metric::kResidentSpace)];
+      const double resident_blocks = stack.values[metric_index(Metric::kResidentObjects)];
+      const bool is_resident =
+          (resident_blocks != 0 || resident_bytes != 0) && has_metric_[metric_index(Metric::kResidentSpace)];
       const bool has_totals = stack.allocated.samples != 0 || stack.peak.samples != 0 || is_resident;
       if (has_totals || (stack.live.empty() && !is_mapped && !is_js)) {
         samples.running_totals(stack.allocated.weight_count, stack.allocated.weight_bytes,
-                               stack.peak.weight_count, stack.peak.weight_bytes,
-                               stack.values[metric_index(Metric::kResidentObjects)], resident_bytes);
+                               stack.peak.weight_count, stack.peak.weight_bytes, resident_blocks,
+                               resident_bytes);
       }
       for (const LiveGroup& group : live.shared.empty() ? stack.live : live.shared[at]) {
         const double blocks =

@@ -261,6 +261,18 @@ TEST_P(Coverage, of_one_size_is_95_percent) {
 
 INSTANTIATE_TEST_SUITE_P(TwelveSizes, Coverage, testing::ValuesIn(kSizes));
 
+// malloc(0): a block that holds nothing.
+TEST(Estimate, resident_blocks_of_no_bytes_count) {
+  Stack stack;
+  stack.has_statistics = true;
+  stack.live = {{0, 2048, 3}};
+  stack.values[metric_index(Metric::kResidentObjects)] = 6146;
+  Accumulator sum;
+  sum.add(stack);
+  EXPECT_DOUBLE_EQ(sum.value(Metric::kResidentObjects), 6146);
+  EXPECT_DOUBLE_EQ(sum.value(Metric::kResidentSpace), 0);
+}
+
 TEST(CoverageTest, sees_an_interval_that_is_too_narrow) {
   // The normal interval of three expected samples, which holds the truth in 84 % of all cases.
   const double probability = sampling_probability(64, kTestRate);

@@ -1,15 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "memprof/commands/fleet_command.h"
 
-#include <algorithm>
-#include <cerrno>
-#include <filesystem>
-#include <system_error>
-
 #include "memprof/console/arguments.h"
 #include "memprof/console/console.h"
 #include "memprof/console/failure.h"
 #include "memprof/console/shared_options.h"
+#include "memprof/io/folders/profile_files.h"
 #include "profile/fleet/fleet.h"
 #include "profile/fleet/fleet_history.h"
 #include "profile/fleet/fleet_report.h"
@@ -20,8 +16,6 @@
 
 namespace memprof::cli {
 namespace {
-
-namespace fs = std::filesystem;
 
 HelpText help() {
   return {"memprof fleet FOLDER|FILE... [OPTIONS]",
@@ -39,36 +33,6 @@ is no change. It takes ten days with looks, and more for a lower rate. A service
 without a daily cycle needs less: --cycle 1h compares hours.
 )",
           ""};
-}
-
-constexpr char kEnd[] = ".pb.gz";
-constexpr size_t kMaxNamed = 5;
-
-bool is_profile(const std::string& path) {
-  constexpr size_t kLength = sizeof(kEnd) - 1;
-  return path.size() > kLength && path.compare(path.size() - kLength, kLength, kEnd) == 0;
-}
-
-std::vector<std::string> files_of(const std::vector<std::string>& given) {
-  std::vector<std::string> files;
-  for (const std::string& path : given) {
-    std::error_code error;
-    if (!fs::exists(path, error)) {
-      throw Failure(path + ": cannot read it: " + error_text(error ? error.value() : ENOENT));
-    }
-    if (!fs::is_directory(path, error)) {
-      files.push_back(path);
-      continue;
-    }
-    for (fs::recursive_directory_iterator entry(path, error), end; !error && entry != end;
-         entry.increment(error)) {
-      if (is_profile(entry->path())) files.push_back(entry->path());
-    }
-    if (error) throw Failure(path + ": cannot read it: " + error_text(error.value()));
-  }
-  std::sort(files.begin(), files.end());
-  files.erase(std::unique(files.begin(), files.end()), files.end());
-  return files;
 }
 
 double false_alarms_of(const std::string& text) {
@@ -92,27 +56,15 @@ uint64_t cycle_of(const std::string& text) {
   return cycle;
 }
 
-// Adds each file by `add`, which says whether memprof ship wrote it.  Throws Failure where there is none.
+// Adds each file by `add`, which says whether memprof ship wrote it.
 template <typename Add>
 void add_files(const std::vector<std::string>& given, const Add& add) {
-  size_t taken = 0;
-  size_t left_out = 0;
-  const auto leave_out = [&](const std::string& why) {
-    if (left_out++ < kMaxNamed) complain("left out: " + why);
-  };
-  for (const std::string& path : files_of(given)) {
-    try {
-      if (add(profile::read_pprof_file(path))) {
-        ++taken;
-      } else {
-        leave_out(path + ": has no labels: memprof ship did not write it");
-      }
-    } catch (const profile::Error& error) {
-      leave_out(error.what());
-    }
-  }
-  if (left_out > kMaxNamed) complain("left out: " + std::to_string(left_out - kMaxNamed) + " more");
-  if (taken == 0) throw Failure("fleet: " + given.front() + ": there is no profile of memprof ship");
+  read_each(given, "fleet: " + given.front() + ": there is no profile of memprof ship",
+            [&](const std::string& path) {
+              if (!add(profile::read_pprof_file(path))) {
+                throw profile::Error(path + ": has no labels: memprof ship did not write it");
+              }
+            });
 }
 
 }  // namespace

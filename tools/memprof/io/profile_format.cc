@@ -6,6 +6,7 @@
 #include "format/affixes.h"
 #include "format/pprof/pprof_name.h"
 #include "memprof/console/failure.h"
+#include "profile/files/gzip.h"
 #include "profile/formats/collapsed.h"
 #include "profile/formats/dhat.h"
 #include "profile/formats/flame_svg.h"
@@ -62,6 +63,16 @@ const std::vector<ExportFormat> kFormats = {
      }},
     {"dhat", ".dhat.json", "for DHAT's viewer and the Firefox Profiler", MetricUse::kNone, NameStyle::kShown,
      false, true, false, [](const Profile& profile, Subject) { return profile::write_dhat(profile); }},
+    {"parquet", ".parquet", "a table for SQL: DuckDB, ClickHouse; of folders, too", MetricUse::kNone,
+     NameStyle::kShown, false, false, true,
+     [](const Profile& profile, Subject subject) {
+       std::string out;
+       profile::LookTable table(table_options(subject), profile::sink_to(out));
+       table.add(profile, subject.path);
+       table.finish();
+       return out;
+     },
+     true},
     {"collapsed", ".collapsed", "one line a stack, for flame graphs", MetricUse::kOnly, NameStyle::kShown,
      false, true, true,
      [](const Profile& profile, Subject subject) {
@@ -96,6 +107,14 @@ std::string list(const Text& text) {
 
 profile::Metric ExportSubject::metric_of(const Profile& profile) const {
   return metric.value_or(profile::default_metric(profile));
+}
+
+profile::LookTableOptions table_options(const ExportSubject& subject) {
+  profile::LookTableOptions options;
+  if (!subject.version_label.empty()) options.version_label = subject.version_label;
+  options.by = subject.by;
+  options.created_by = "memprof version " MEMPROF_VERSION;
+  return options;
 }
 
 const std::vector<ExportFormat>& export_formats() {

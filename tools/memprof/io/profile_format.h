@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "profile/files/source_file.h"
+#include "profile/fleet/look_table.h"
 #include "profile/model/metric.h"
 #include "profile/model/model.h"
 #include "profile/names/frame_grouping.h"
@@ -25,6 +26,9 @@ struct ExportSubject {
   profile::GroupBy by = profile::GroupBy::kFunction;
   std::optional<profile::SourceRule> sources =
       {};  // a page carries source text, of files that the rule allows
+  // Of a table for SQL.
+  std::string path = {};           // of the profile, as it was given
+  std::string version_label = {};  // which label says the version; empty: the usual one
 
   profile::Metric metric_of(const profile::Profile& profile) const;  // else the profile's default
 };
@@ -46,7 +50,11 @@ struct ExportFormat {
   bool is_text;
   bool has_signs;  // can say what is below zero
   std::string (*write)(const profile::Profile& profile, const ExportSubject& subject);
+  bool takes_many = false;  // of any number of profiles one file is made, by table_options()
 };
+
+// As .parquet has profiles.
+profile::LookTableOptions table_options(const ExportSubject& subject);
 
 // In the order in which --help lists them.
 const std::vector<ExportFormat>& export_formats();

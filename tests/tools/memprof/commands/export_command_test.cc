@@ -124,6 +124,13 @@ TEST_F(ExportCommand, ErrorsAreOneLineAndLeaveNothing) {
       {{"export", file_, "-o", folder_ / "a.json", "--focus", "("}, "--focus: '('"},
       {{"export", file_, "-o", folder_ / "a.collapsed", "--metric", "rss"}, "'rss'"},
       {{"export", file_, "-o"}, "needs a value"},
+      {{"export", file_, file_, "-o", folder_ / "a.json"}, ".json is of one profile"},
+      {{"export", folder_.path(), "-o", folder_ / "a.html"}, "a folder; .html is of one profile"},
+      {{"export", folder_ / "gone", file_, "-o", folder_ / "a.parquet"}, "gone: cannot read it"},
+      {{"export", file_, file_, "--since", file_, "-o", folder_ / "a.parquet"}, "--since: goes with one"},
+      {{"export", file_, file_, "--at", "last", "-o", folder_ / "a.parquet"}, "--at: takes one series"},
+      {{"export", file_, "--version-label", "v", "-o", folder_ / "a.json"}, "--version-label: .json"},
+      {{"export", file_, "--metric", "live", "-o", folder_ / "a.parquet"}, "--metric: .parquet carries all"},
   };
   for (const auto& [arguments, expected] : cases) {
     const auto result = memprof(arguments);
@@ -132,6 +139,28 @@ TEST_F(ExportCommand, ErrorsAreOneLineAndLeaveNothing) {
     EXPECT_EQ(std::count(result.err.begin(), result.err.end(), '\n'), 1) << result.err;
   }
   EXPECT_EQ(folder_.list(), "p.pb.gz ");
+}
+
+TEST_F(ExportCommand, ATableOfOneOrMany) {
+  const std::string one = exported("one.parquet");
+  EXPECT_EQ(one.substr(0, 4) + one.substr(one.size() - 4), "PAR1PAR1");
+  testing_tools::write_file(folder_ / "damaged.pb.gz", "x");
+  const auto many = memprof({"export", folder_.path(), "-o", folder_ / "many.parquet"});
+  EXPECT_EQ(many.status, 0);
+  EXPECT_THAT(many.err, HasSubstr("left out: "));
+  EXPECT_THAT(many.err, HasSubstr("damaged.pb.gz"));
+  EXPECT_EQ(read_file(folder_ / "many.parquet"), one);  // of the one that is left
+  EXPECT_EQ(memprof({"export", folder_.path(), "-o", "-", "--format", "parquet"}).out, one);
+  const auto none = memprof({"export", file_, file_, "--focus", "zzz", "-o", folder_ / "none.parquet"});
+  EXPECT_EQ(none.status, 0);
+  EXPECT_THAT(none.err, HasSubstr("has no row"));
+}
+
+TEST_F(ExportCommand, AFullDiskIsNoDamagedProfile) {
+  const auto result = memprof({"export", file_, folder_.path(), "-o", "/dev/full", "--format", "parquet"});
+  EXPECT_EQ(result.status, 2);
+  EXPECT_THAT(result.err, HasSubstr("disk is full"));
+  EXPECT_THAT(result.err, ::testing::Not(HasSubstr("left out")));
 }
 
 TEST_F(ExportCommand, AFullDiskIsAFailure) {
