@@ -97,10 +97,10 @@ std::string metrics_text(const LookCounts& looks, const std::vector<TargetFigure
 
 std::string name_metrics_text(const profile::NameCacheCounts& counts) {
   std::string text;
-  add_metric("ship_names_cached_total", "counter", "Addresses whose names were in the cache of names.",
+  add_metric("ship_names_cached_total", "counter", "Lookups of addresses that the cache of names had.",
              static_cast<double>(counts.cached), &text);
   add_metric("ship_names_resolved_total", "counter",
-             "Addresses whose names were looked up in programs and their debug files.",
+             "Lookups of addresses in programs and their debug files.",
              static_cast<double>(counts.resolved), &text);
   add_metric("ship_name_cache_failures_total", "counter", "Files of the cache of names that could not be written.",
              static_cast<double>(counts.failures), &text);

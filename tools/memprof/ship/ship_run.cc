@@ -74,9 +74,15 @@ void say_end(const Shipper& shipper, Senders& senders, size_t waiting, const std
 class NamesKept {
  public:
   std::string metrics() const { return own_names() != nullptr ? name_metrics_text(own_names()->counts()) : ""; }
-  // What goes wrong is said once.
-  void say_problem() {
-    const std::string problem = own_names() != nullptr ? own_names()->problem() : "";
+  // Those of the first look are written when it is over, others in a while.  What goes wrong is said once.
+  void keep() {
+    if (own_names() == nullptr) return;
+    if (std::exchange(is_first_, false)) {
+      own_names()->save();
+    } else {
+      own_names()->save_if_due();
+    }
+    const std::string problem = own_names()->problem();
     if (!problem.empty() && problem != said_) {
       complain("ship: names are not kept for the next start: " + problem);
     }
@@ -84,6 +90,7 @@ class NamesKept {
   }
 
  private:
+  bool is_first_ = true;
   std::string said_;
 };
 
@@ -121,7 +128,7 @@ class Served {
     const std::lock_guard<std::mutex> lock(mutex_);
     act();
     if (server_ != nullptr) server_->watch(processes_);
-    names_.say_problem();
+    names_.keep();
     health.beat();
   }
   void know(const LookCounts& counts) {

@@ -29,8 +29,9 @@ struct NameCacheLimits {
 };
 
 struct NameCacheCounts {
-  uint64_t cached = 0;    // addresses that were known
-  uint64_t resolved = 0;  // addresses that were looked up in files, with or without a name
+  // How often an address was asked for that was known, or that was looked up in files, with or without a name.
+  uint64_t cached = 0;
+  uint64_t resolved = 0;
   uint64_t failures = 0;  // files of the cache that could not be written
   uint64_t bytes = 0;     // of the folder, at the last save()
 };
@@ -74,6 +75,7 @@ class NameCache {
   std::map<std::string, Module> modules_;  // by key
   NameCacheCounts counts_;
   std::string problem_;
+  bool is_new_ = true;  // nothing was saved yet
   std::chrono::steady_clock::time_point next_save_{};
 };
 
