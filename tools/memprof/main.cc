@@ -5,7 +5,7 @@
 
 #include "memprof/cli.h"
 #include "memprof/host/process/roomy_thread.h"
-#include "memprof/io/own_names.h"
+#include "memprof/io/names/own_names.h"
 
 namespace {
 

@@ -104,7 +104,8 @@ int PrivateFolder::open(bool makes, std::string* why) const {
     const int error = errno;
     ::close(folder);
     if (below < 0) {
-      return fail(path, error == EPERM ? "belongs to another user, or others may write to it" : std::strerror(error));
+      return fail(
+          path, error == EPERM ? "belongs to another user, or others may write to it" : std::strerror(error));
     }
     folder = below;
   }
@@ -127,7 +128,8 @@ bool PrivateFolder::write(const std::string& name, std::string_view bytes, std::
   const Descriptor folder(open(true, why));
   if (folder.get() < 0) return false;
   const std::string part = name_of_part();
-  Descriptor file(openat(folder.get(), part.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
+  Descriptor file(
+      openat(folder.get(), part.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
   int error = file.get() < 0 ? errno : write_all(file.get(), bytes);
   // Some file systems say only now that the disk is full.
   if (error == 0 && ::close(file.release()) != 0 && errno != EINTR) error = errno;
@@ -148,7 +150,8 @@ std::vector<PrivateFolder::File> PrivateFolder::files() const {
   const int number = folder.release();  // closed with `entries`
   while (const dirent* entry = readdir(entries.get())) {
     struct stat status{};
-    if (fstatat(number, entry->d_name, &status, AT_SYMLINK_NOFOLLOW) != 0 || !S_ISREG(status.st_mode)) continue;
+    if (fstatat(number, entry->d_name, &status, AT_SYMLINK_NOFOLLOW) != 0 || !S_ISREG(status.st_mode))
+      continue;
     found.push_back({entry->d_name, static_cast<uint64_t>(status.st_size), written_unix_ns(status)});
   }
   return found;

@@ -14,7 +14,7 @@
 #include "memprof/host/process/process_number.h"
 #include "memprof/io/arena_profile.h"
 #include "memprof/io/http/profile_url.h"
-#include "memprof/io/own_names.h"
+#include "memprof/io/names/own_names.h"
 #include "memprof/io/pyroscope/pyroscope_profile.h"
 #include "memprof/io/pyroscope/pyroscope_query.h"
 #include "profile/model/metric.h"

@@ -16,7 +16,7 @@
 #include "memprof/console/console.h"
 #include "memprof/console/failure.h"
 #include "memprof/host/process/arena_folders.h"
-#include "memprof/io/own_names.h"
+#include "memprof/io/names/own_names.h"
 #include "memprof/pressure/pressure_watch.h"
 #include "memprof/ship/looks/shipped_profile.h"
 #include "memprof/ship/scrape/listen_address.h"
@@ -73,7 +73,9 @@ void say_end(const Shipper& shipper, Senders& senders, size_t waiting, const std
 // The cache of names, where there is one.
 class NamesKept {
  public:
-  std::string metrics() const { return own_names() != nullptr ? name_metrics_text(own_names()->counts()) : ""; }
+  std::string metrics() const {
+    return own_names() != nullptr ? name_metrics_text(own_names()->counts()) : "";
+  }
   // Those of the first look are written when it is over, others in a while.  What goes wrong is said once.
   void keep() {
     if (own_names() == nullptr) return;

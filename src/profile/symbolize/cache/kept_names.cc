@@ -17,11 +17,11 @@ constexpr size_t kChecksumBytes = 4;
 // Columns: one entry an address, or a frame; in the order of addresses.
 enum : protozero::pbf_tag_type {
   kKey = 1,
-  kText = 2,       // repeated
-  kAddress = 3,    // minus the one before
-  kFrames = 4,     // 2 * how many, and 1 if they are of debug info
-  kName = 5,       // 2 * index of a text, and 1 if it is a symbol
-  kFile = 6,       // index of a text
+  kText = 2,     // repeated
+  kAddress = 3,  // minus the one before
+  kFrames = 4,   // 2 * how many, and 1 if they are of debug info
+  kName = 5,     // 2 * index of a text, and 1 if it is a symbol
+  kFile = 6,     // index of a text
   kLine = 7,
 };
 
@@ -93,8 +93,8 @@ std::optional<KeptNames> KeptNames::decode(std::string_view bytes, const std::st
     return std::nullopt;
   }
   const size_t frames = columns.names.size();
-  if (columns.key != key || columns.addresses.size() != columns.frames.size() || columns.files.size() != frames ||
-      columns.lines.size() != frames) {
+  if (columns.key != key || columns.addresses.size() != columns.frames.size() ||
+      columns.files.size() != frames || columns.lines.size() != frames) {
     return std::nullopt;
   }
   KeptNames names;
@@ -107,7 +107,8 @@ std::optional<KeptNames> KeptNames::decode(std::string_view bytes, const std::st
   for (size_t i = 0; i < frames; ++i) {
     const uint64_t name = columns.names[i] / 2;
     const uint64_t file = columns.files[i];
-    if (name >= names.texts_.size() || file >= names.texts_.size() || names.texts_[name].empty()) return std::nullopt;
+    if (name >= names.texts_.size() || file >= names.texts_.size() || names.texts_[name].empty())
+      return std::nullopt;
     names.frames_.push_back({static_cast<uint32_t>(name), static_cast<uint32_t>(file), columns.lines[i],
                              columns.names[i] % 2 != 0});
   }
@@ -171,7 +172,8 @@ bool KeptNames::find(uint64_t vaddr, CodeNames* names) const {
 }
 
 void KeptNames::add(uint64_t vaddr, const CodeNames& names) {
-  const Place place{static_cast<uint32_t>(frames_.size()), static_cast<uint32_t>(names.names.size()), names.has_lines};
+  const Place place{static_cast<uint32_t>(frames_.size()), static_cast<uint32_t>(names.names.size()),
+                    names.has_lines};
   if (!places_.emplace(vaddr, place).second) return;
   for (const CodeName& name : names.names) {
     const uint32_t index = text_index(name.name);

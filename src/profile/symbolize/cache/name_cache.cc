@@ -140,7 +140,8 @@ void NameCache::save_module(const std::string& key, Module* module) {
 
 void NameCache::bound_folder() {
   std::vector<PrivateFolder::File> files = folder_.files();
-  std::sort(files.begin(), files.end(), [](const auto& a, const auto& b) { return a.written_ns > b.written_ns; });
+  std::sort(files.begin(), files.end(),
+            [](const auto& a, const auto& b) { return a.written_ns > b.written_ns; });
   uint64_t bytes = 0;
   size_t count = 0;
   for (const PrivateFolder::File& file : files) {

@@ -91,7 +91,8 @@ ElfObject::Others ElfObject::find_others(const NameSources& sources) const {
 
 std::optional<std::string> ElfObject::names_depend_on(const NameSources& sources) const {
   found_ = find_others(sources);
-  std::string text = fmt::format("elf, libdw {}, {} lines", dwfl_version(nullptr), sources.use_debug_info ? "with" : "no");
+  std::string text =
+      fmt::format("elf, libdw {}, {} lines", dwfl_version(nullptr), sources.use_debug_info ? "with" : "no");
   for (const ElfFile* file : {file_.get(), found_->debug.get(), found_->alternate.get()}) {
     if (file != nullptr && file->identity().empty()) return std::nullopt;
     text += file != nullptr ? fmt::format("\n{} {}", file->identity(), file->build_id()) : "\nnone";

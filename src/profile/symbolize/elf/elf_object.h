@@ -39,7 +39,7 @@ class ElfObject : public ObjectFile {
   // What names are read from besides the file; nullptr: it is not there, or not wanted.
   struct Others {
     std::unique_ptr<ElfFile> debug;
-    std::unique_ptr<ElfFile> alternate;               // that dwz moved parts of the debug info to
+    std::unique_ptr<ElfFile> alternate;                    // that dwz moved parts of the debug info to
     std::optional<ElfFile::AlternateLink> alternate_link;  // whether it is there or not
   };
   Others find_others(const NameSources& sources) const;

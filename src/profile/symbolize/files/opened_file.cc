@@ -37,8 +37,8 @@ std::string lower_case_error(int error) {
 }  // namespace
 
 std::string identity_of(const struct stat& status) {
-  return fmt::format("{:x}:{}:{}:{}:{}", status.st_dev, status.st_ino, status.st_size, written_unix_ns(status),
-                     changed_unix_ns(status));
+  return fmt::format("{:x}:{}:{}:{}:{}", status.st_dev, status.st_ino, status.st_size,
+                     written_unix_ns(status), changed_unix_ns(status));
 }
 
 bool open_file(const std::string& path, OpenedFile* file, std::string* why) {
@@ -64,7 +64,8 @@ bool open_file(const std::string& path, OpenedFile* file, std::string* why) {
     return false;
   }
   file->changed_unix_ns = changed_unix_ns(status);
-  if (file->is_trusted && file->changed_unix_ns + kTimeStepNs < now_unix_ns()) file->identity = identity_of(status);
+  if (file->is_trusted && file->changed_unix_ns + kTimeStepNs < now_unix_ns())
+    file->identity = identity_of(status);
   return true;
 }
 

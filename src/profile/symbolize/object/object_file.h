@@ -67,7 +67,9 @@ class ObjectFile {
   // A text that is another one when names_of() may give others: which files they are read from, as the system tells files
   // apart, and how.  Nothing: that cannot be told, or others than root and this user can change one of the files.
   // A names_of() with the same sources that follows reads these very files.
-  virtual std::optional<std::string> names_depend_on(const NameSources& /*sources*/) const { return std::nullopt; }
+  virtual std::optional<std::string> names_depend_on(const NameSources& /*sources*/) const {
+    return std::nullopt;
+  }
 
  protected:
   ObjectFile() = default;

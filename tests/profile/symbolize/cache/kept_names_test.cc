@@ -78,7 +78,8 @@ TEST(KeptNames, OfAnotherKeyAreNothing) {
 
 TEST(KeptNames, WhatIsDamagedIsNothing) {
   const std::string bytes = some_names().encode(kKey);
-  for (size_t size = 0; size < bytes.size(); ++size) EXPECT_FALSE(KeptNames::decode(bytes.substr(0, size), kKey));
+  for (size_t size = 0; size < bytes.size(); ++size)
+    EXPECT_FALSE(KeptNames::decode(bytes.substr(0, size), kKey));
   EXPECT_FALSE(KeptNames::decode(bytes + "x", kKey));
   for (size_t i = 0; i < bytes.size(); ++i) {
     for (int bit = 0; bit < 8; ++bit) {
@@ -107,7 +108,8 @@ TEST(KeptNames, WhatIsNoneIsNothing) {
     if (!names) continue;
     ++whole;
     CodeNames found;
-    for (const uint64_t address : {uint64_t{0x1000}, uint64_t{0x4000}, UINT64_MAX}) names->find(address, &found);
+    for (const uint64_t address : {uint64_t{0x1000}, uint64_t{0x4000}, UINT64_MAX})
+      names->find(address, &found);
   }
   EXPECT_GT(whole, 0u);  // letters of a name
 }

@@ -17,9 +17,9 @@ namespace memprof::profile {
 namespace {
 
 namespace fs = std::filesystem;
-using testing_support::TemporaryFolder;
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
+using testing_support::TemporaryFolder;
 
 // Names each address, and counts who is asked.
 class CountedFile : public ObjectFile {
@@ -29,7 +29,9 @@ class CountedFile : public ObjectFile {
   const std::string& build_id() const override { return build_id_; }
   uint64_t changed_unix_ns() const override { return 0; }
   std::optional<uint64_t> vaddr_of_offset(uint64_t offset) const override { return offset; }
-  std::optional<std::string> names_depend_on(const NameSources& /*sources*/) const override { return depend_on_; }
+  std::optional<std::string> names_depend_on(const NameSources& /*sources*/) const override {
+    return depend_on_;
+  }
   std::vector<CodeNames> names_of(const std::vector<uint64_t>& vaddrs, const NameSources& /*sources*/,
                                   std::vector<std::string>* warnings) const override {
     asked.insert(asked.end(), vaddrs.begin(), vaddrs.end());
@@ -67,7 +69,8 @@ struct NameCacheTest : testing::Test {
   NameCache begin(NameCacheLimits limits = {}, const std::string& writer = "memprof 1") const {
     return {PrivateFolder(parent.path("."), {"names"}), writer, limits};
   }
-  std::vector<std::string> ask(NameCache& cache, const CountedFile& file, const std::vector<uint64_t>& vaddrs) {
+  std::vector<std::string> ask(NameCache& cache, const CountedFile& file,
+                               const std::vector<uint64_t>& vaddrs) {
     return texts(cache.names_of(file, vaddrs, {}, &warnings));
   }
   std::vector<fs::path> files() const {
@@ -142,7 +145,8 @@ TEST_F(NameCacheTest, WhatIsDamagedIsWrittenAnew) {
   ASSERT_EQ(files().size(), 1u);
   const std::string path = files()[0];
   const std::string whole = testing_support::read_file(path);
-  const std::string damages[] = {"", whole.substr(0, whole.size() / 2), std::string(100, 'x'), whole + "more"};
+  const std::string damages[] = {"", whole.substr(0, whole.size() / 2), std::string(100, 'x'),
+                                 whole + "more"};
   for (const std::string& damage : damages) {
     std::ofstream(path, std::ios::binary | std::ios::trunc) << damage;
     const size_t before = file.asked.size();
@@ -281,7 +285,8 @@ TEST_F(NameCacheTest, ManyAtOnceGetWhatIsRight) {
 }
 
 // Programs and debug files, as they are.
-std::vector<std::string> names_with(NameCache* cache, const std::string& program, const NameSources& sources) {
+std::vector<std::string> names_with(NameCache* cache, const std::string& program,
+                                    const NameSources& sources) {
   std::string why;
   std::vector<std::string> warnings;
   const auto addresses = fixture::addresses_of_code(*ElfFile::open(fixture::path("pie"), &why), 20);
@@ -293,7 +298,8 @@ std::vector<std::string> names_with(NameCache* cache, const std::string& program
 TEST_F(NameCacheTest, ADebugFileThatIsInstalledOrRemovedLaterCounts) {
   const std::string program = fixture::path("stripped");
   const std::string folder = std::string(fixture::kBuildId).substr(0, 2);
-  const std::string debug_file = parent.path("debug/.build-id/" + folder + "/" + std::string(fixture::kBuildId).substr(2) + ".debug");
+  const std::string debug_file =
+      parent.path("debug/.build-id/" + folder + "/" + std::string(fixture::kBuildId).substr(2) + ".debug");
   fs::create_directories(fs::path(debug_file).parent_path());
   NameSources sources;
   sources.debug_root = parent.path("debug");
@@ -322,7 +328,8 @@ TEST_F(NameCacheTest, FilesOfOneBuildAreToldApart) {
       NameSources sources;
       sources.debug_root = "/nowhere";
       NameCache cache = begin();
-      EXPECT_EQ(names_with(&cache, fixture::path(program), sources), names_with(nullptr, fixture::path(program), sources));
+      EXPECT_EQ(names_with(&cache, fixture::path(program), sources),
+                names_with(nullptr, fixture::path(program), sources));
       cache.save();
       EXPECT_EQ(cache.counts().resolved == 0, round == 1);
     }

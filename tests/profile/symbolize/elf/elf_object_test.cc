@@ -121,7 +121,8 @@ TEST(ElfObject, NamesAreOfTheFilesThatTheyDependOn) {
     for (size_t i = 0; i < names.size(); ++i) {
       ASSERT_EQ(names[i].names.size(), wanted[i].names.size());
       EXPECT_TRUE(names[i].can_be_kept);
-      for (size_t k = 0; k < names[i].names.size(); ++k) EXPECT_EQ(names[i].names[k].name, wanted[i].names[k].name);
+      for (size_t k = 0; k < names[i].names.size(); ++k)
+        EXPECT_EQ(names[i].names[k].name, wanted[i].names[k].name);
     }
   }
 }
@@ -132,7 +133,8 @@ TEST(ElfObject, NamesOfSplitFilesCannotBeKept) {
   std::string why;
   const auto addresses = fixture::addresses_of_code(*ElfFile::open(program, &why), 100);
   std::vector<std::string> warnings;
-  for (const CodeNames& one : opened(program)->names_of(addresses, {}, &warnings)) EXPECT_FALSE(one.can_be_kept);
+  for (const CodeNames& one : opened(program)->names_of(addresses, {}, &warnings))
+    EXPECT_FALSE(one.can_be_kept);
 }
 
 TEST(ElfObject, ADamagedFileIsNone) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "memprof/io/own_names.h"
+#include "memprof/io/names/own_names.h"
 
 #include <fmt/format.h>
 #include <sys/stat.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "memprof/io/own_names.h"
+#include "memprof/io/names/own_names.h"
 
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -56,8 +56,8 @@ TEST(OwnNames, AFolderIsGivenByItsPath) {
   EXPECT_EQ(path_of(names_folder_at("--name-cache", "/a")), "/a");
   EXPECT_EQ(path_of(names_folder_at("--name-cache", "off")), "none");
   for (const char* place : {"", "here", "/", "Off"}) {
-    EXPECT_EQ(refusal(place), "--name-cache: '" + std::string(place) +
-                                  "' is neither the absolute path of a folder nor off");
+    EXPECT_EQ(refusal(place),
+              "--name-cache: '" + std::string(place) + "' is neither the absolute path of a folder nor off");
   }
 }
 
@@ -70,7 +70,8 @@ TEST(OwnNames, TheUsualFolderIsWhereCachesAre) {
   const bool is_root = geteuid() == 0;
   EXPECT_EQ(path_of(usual_names_folder()), is_root ? "/var/cache/memprof/names" : "/xdg/memprof/names");
   const NamesVariable relative("XDG_CACHE_HOME", "here");
-  EXPECT_EQ(path_of(usual_names_folder()), is_root ? "/var/cache/memprof/names" : home / ".cache/memprof/names");
+  EXPECT_EQ(path_of(usual_names_folder()),
+            is_root ? "/var/cache/memprof/names" : home / ".cache/memprof/names");
   const NamesVariable given("MEMPROF_CACHE_DIR", "/caches");
   EXPECT_EQ(path_of(usual_names_folder()), "/caches/memprof/names");
   const NamesVariable first("MEMPROF_NAME_CACHE", "/names");
@@ -95,8 +96,9 @@ TEST(OwnNames, AreKeptWhereTheyWereOpened) {
   use_own_names(std::nullopt);
   testing::internal::CaptureStderr();
   open_own_names();
-  EXPECT_EQ(testing::internal::GetCapturedStderr(),
-            "memprof: MEMPROF_NAME_CACHE: 'here' is neither the absolute path of a folder nor off; names are not kept\n");
+  EXPECT_EQ(
+      testing::internal::GetCapturedStderr(),
+      "memprof: MEMPROF_NAME_CACHE: 'here' is neither the absolute path of a folder nor off; names are not kept\n");
   EXPECT_EQ(own_names(), nullptr);
 }
 
