@@ -38,11 +38,13 @@ std::string why_not_parent(int folder) {
 }
 
 // -1: see errno; EPERM: it is not ours alone.
-int open_own_folder(int parent, const char* name, bool makes) {
-  if (makes && mkdirat(parent, name, 0700) != 0 && errno != EEXIST) return -1;
+int open_own_folder(int parent, const char* name, bool makes, mode_t mode) {
+  const bool is_new = makes && mkdirat(parent, name, mode) == 0;
+  if (makes && !is_new && errno != EEXIST) return -1;
   Descriptor folder(openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
   struct stat status{};
   if (folder.get() < 0 || fstat(folder.get(), &status) != 0) return -1;
+  if (is_new) fchmod(folder.get(), mode);  // whatever the umask
   if (is_ours(status)) return folder.release();
   errno = EPERM;
   return -1;
@@ -100,7 +102,8 @@ int PrivateFolder::open(bool makes, std::string* why) const {
   }
   for (const std::string& name : names_) {
     path += (path == "/" ? "" : "/") + name;
-    const int below = open_own_folder(folder, name.c_str(), makes);
+    const mode_t mode = &name == &names_.back() ? 0700 : 0755;
+    const int below = open_own_folder(folder, name.c_str(), makes, mode);
     const int error = errno;
     ::close(folder);
     if (below < 0) {

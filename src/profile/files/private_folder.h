@@ -4,7 +4,7 @@
 //
 // Who else could: the parent belongs to root or this user, and others cannot replace what is in it; each folder below it
 // belongs to this user, is not let others write, and is no link.  So it is with files.  The last folder is made for its
-// owner only (0700), files too (0600).
+// owner only (0700), files too (0600); what it is in is made for all to read, since it may hold other things (0755).
 //
 // Threads: no state that changes.
 // Failure: an errno, or nothing; *why says what is wrong with the folder, in a few words.

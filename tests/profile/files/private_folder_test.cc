@@ -44,6 +44,7 @@ TEST_F(PrivateFolderTest, WhatIsWrittenIsRead) {
   EXPECT_EQ(folder.files()[0].name, "a");
   EXPECT_EQ(folder.files()[0].size_bytes, 6u);
   EXPECT_EQ(mode_of(path("")), 0700u);
+  EXPECT_EQ(mode_of(parent.path("memprof")), 0755u);
   EXPECT_EQ(mode_of(path("a")), 0600u);
   folder.remove("a");
   EXPECT_TRUE(folder.files().empty());

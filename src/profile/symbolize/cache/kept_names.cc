@@ -49,6 +49,8 @@ Columns columns_of(std::string_view bytes) {
   Columns columns;
   protozero::pbf_reader reader(bytes.data(), bytes.size());
   while (reader.next()) {
+    if (reader.wire_type() != protozero::pbf_wire_type::length_delimited)
+      throw protozero::unknown_pbf_wire_type_exception();
     switch (reader.tag()) {
       case kKey:
         columns.key = reader.get_string();

@@ -107,6 +107,7 @@ void NameCache::save_if_due() {
 
 void NameCache::save() {
   const std::lock_guard<std::mutex> lock(mutex_);
+  if (modules_.empty()) return;
   bool has_written = std::exchange(is_new_, false);
   for (auto known = modules_.begin(); known != modules_.end();) {
     Module& module = known->second;
