@@ -3,6 +3,8 @@
 folder, and wherever it is, costs nothing but time."""
 import gzip
 import os
+import pathlib
+import shutil
 import signal
 import subprocess
 
@@ -13,6 +15,16 @@ PROGRAM = """
 import sys
 import json, decimal, argparse, email.message
 kept = [json.loads(json.dumps({str(i): [i] * 50})) for i in range(2000)]
+print('ready', flush=True)
+sys.stdin.readline()
+"""
+
+# Runs code that the other one does not.
+OTHER_PROGRAM = """
+import sys, ctypes, decimal, lzma, sqlite3, zlib
+kept = [lzma.compress(bytes(1000)) for _ in range(20)], [decimal.Decimal(i).sqrt() for i in range(1000)]
+base = sqlite3.connect(':memory:')
+base.executescript('create table t(a); ' + 'insert into t values (1);' * 200)
 print('ready', flush=True)
 sys.stdin.readline()
 """
@@ -35,12 +47,15 @@ class NameCache(e2e.Test):
         self.arenas = self.folder / "arenas"
         self.arenas.mkdir()
 
-    def begin(self):
-        process = subprocess.Popen([e2e.system_python(), "-c", PROGRAM], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                                   env=e2e.preloaded(self.folder / "x.%p.pb", "16k", MEMPROF_ARENA_DIR=str(self.arenas)))
+    def begin(self, program=PROGRAM, rate="16k"):
+        process = subprocess.Popen([e2e.system_python(), "-c", program], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                   env=e2e.preloaded(self.folder / "x.%p.pb", rate, MEMPROF_ARENA_DIR=str(self.arenas)))
         for end in (process.stdout.close, process.stdin.close, process.wait, process.kill):
             self.addCleanup(end)
         self.assertEqual(process.stdout.readline(), b"ready\n")
+        # Until it sleeps: Python allocates a little before it reads.
+        stat = pathlib.Path(f"/proc/{process.pid}/stat")
+        self.wait_for(lambda: stat.read_text().rpartition(")")[2].split()[0] == "S")
         return process
 
     def environment(self, cache=None):
@@ -124,12 +139,13 @@ class NameCache(e2e.Test):
         self.addCleanup(shipper.wait)
         self.addCleanup(shipper.kill)
         self.wait_for(lambda: list(to.glob("*/*.pb.gz")))
-        e2e.run(["rm", "-r", self.names])
-        self.begin()
+        shutil.rmtree(self.names)
+        self.begin(OTHER_PROGRAM, "1k")
         looks = len(list(to.glob("*/*.pb.gz")))
         self.wait_for(lambda: len(list(to.glob("*/*.pb.gz"))) > looks + 2)
         shipper.send_signal(signal.SIGTERM)
         self.assertEqual(shipper.wait(e2e.WATCHDOG_S), 0)
+        self.assertTrue(self.kept())
 
     def test_a_folder_that_cannot_be_used_costs_a_line(self):
         self.begin()
