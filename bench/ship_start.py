@@ -8,6 +8,7 @@ import pathlib
 import re
 import resource
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -46,7 +47,7 @@ def start(library, arenas, count):
     for i in range(count):
         command, text = PROGRAMS[i % len(PROGRAMS)]
         process = subprocess.Popen(command, env=environment, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL,
-                                   stderr=subprocess.DEVNULL, text=True)
+                                   stderr=subprocess.DEVNULL, text=True, start_new_session=True)
         if text:
             process.stdin.write(text)
             process.stdin.flush()
@@ -86,7 +87,7 @@ def main():
             print(f"{what:18} {took:32} {lookups}", flush=True)
     finally:
         for process in processes:
-            process.kill()
+            os.killpg(process.pid, signal.SIGKILL)  # what it started as well
             process.wait()
         shutil.rmtree(arenas)
         shutil.rmtree(folder)
