@@ -44,7 +44,7 @@ LADDERS = {
     "src/core": "sampling arena mappings tables rates counts reader engine hooks",
     "src/unwind": "lists tables walk",
     "src/platform/linux": "libc memory files modules process interpose programs execute imports inline_hooks stack",
-    "src/profile/symbolize": "files mangling object dwarf elf macho pdb pe jit source_maps",
+    "src/profile/symbolize": "files mangling object cache dwarf elf macho pdb pe jit source_maps",
     "src/profile": "model significance names matching view text files foreign pprof otlp parquet formats lifetimes memory report live churn leaks compare gate series fleet page symbolize",
     "src/platform/linux/inline_hooks": "code",
     "tools/memprof": "help console host io serve doctor attach record pressure ship run live view check commands files_only",

@@ -73,8 +73,8 @@ def program(name):
 def plain_environment(**extra):
     """Ours without anything of memprof or the loader in it."""
     environment = {k: v for k, v in os.environ.items() if not k.startswith("MEMPROF_") and k != "LD_PRELOAD"}
-    # A test that kills a program leaves no file behind.
-    environment.update(LC_ALL="C.UTF-8", MEMPROF_ARENA_DIR=ARENAS.name)
+    # A test that kills a program leaves no file behind; none is the first or the second to ask for a name.
+    environment.update(LC_ALL="C.UTF-8", MEMPROF_ARENA_DIR=ARENAS.name, MEMPROF_NAME_CACHE="off")
     environment.update(extra)
     return environment
 

@@ -5,6 +5,7 @@
 
 #include "memprof/cli.h"
 #include "memprof/host/process/roomy_thread.h"
+#include "memprof/io/names/own_names.h"
 
 namespace {
 
@@ -25,5 +26,10 @@ namespace {
 }  // namespace
 
 int main(int argc, char** argv) {
-  return memprof::cli::run_with_room([&] { return memprof::cli::cli_main({argv + 1, argv + argc}); });
+  return memprof::cli::run_with_room([&] {
+    memprof::cli::open_own_names();
+    const int status = memprof::cli::cli_main({argv + 1, argv + argc});
+    memprof::cli::save_own_names();
+    return status;
+  });
 }

@@ -29,6 +29,9 @@ uint64_t changed_unix_ns(const struct stat& status);
 // The path of an open file, without symbolic links. Empty: unknown.
 std::string path_of_descriptor(int fd);
 
+// What the file is that this program runs, also when another one has its name by now. false: unknown.
+bool find_own_program(struct stat* status);
+
 // Gives the file `from` the name `to` if nothing has that name. Returns 0 or an errno; EINVAL or ENOSYS: the file system
 // cannot do both in one step.
 int rename_to_new_name(const char* from, const char* to);

@@ -8,6 +8,7 @@
 #include "format/affixes.h"
 #include "format/runtime_frame.h"
 #include "profile/names/interpreter_frames.h"
+#include "profile/symbolize/cache/name_cache.h"
 #include "profile/symbolize/debuginfod.h"
 #include "profile/symbolize/files/windows_path.h"
 #include "profile/symbolize/jit/jit_names.h"
@@ -183,7 +184,9 @@ void Symbolizer::symbolize_mapping(Profile& profile, uint32_t mapping_index,
       return options.debuginfod->find(build_id, mapping.path);
     };
   }
-  const std::vector<CodeNames> found = file->names_of(vaddrs, sources, &summary.warnings);
+  const std::vector<CodeNames> found =
+      options.cache != nullptr ? options.cache->names_of(*file, vaddrs, sources, &summary.warnings)
+                               : file->names_of(vaddrs, sources, &summary.warnings);
   for (size_t i = 0; i < known.size(); ++i) {
     Location& location = profile.locations[known[i]];
     location.lines = lines_of(profile, found[i].names);

@@ -24,12 +24,14 @@
 namespace memprof::profile {
 
 class Debuginfod;
+class NameCache;
 
 struct SymbolizeOptions {
   bool use_debug_files = true;
   bool use_debug_info = true;  // lines and inlined calls; false: the names of symbol tables only
   std::string debug_root = kDebugRoot;
   Debuginfod* debuginfod = nullptr;  // for files that are not here; nullptr: no server is contacted
+  NameCache* cache = nullptr;        // names that were found before; nullptr: all are looked up in files
   bool use_files = true;  // false: only what vanishes when the process is gone, the names of JIT code
   bool use_jit_files = true;
   std::vector<std::string> jit_folders;  // where to look for them; empty: the usual ones

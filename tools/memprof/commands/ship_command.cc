@@ -6,6 +6,7 @@
 #include "memprof/console/arguments.h"
 #include "memprof/console/console.h"
 #include "memprof/console/failure.h"
+#include "memprof/io/names/own_names.h"
 #include "memprof/io/output_check.h"
 #include "memprof/ship/scrape/listen_address.h"
 #include "memprof/ship/ship_options.h"
@@ -51,7 +52,7 @@ int64_t parse_age_ms(const std::string& text) {
 
 struct Given {
   std::vector<std::string> pids;
-  std::string every, count, limit, age;
+  std::string every, count, limit, age, names;
   bool is_plan = false;
 };
 
@@ -100,6 +101,10 @@ std::optional<ShipOptions> parse(const std::vector<std::string>& arguments, Give
                     given->limit);
   parser.add_option({"--spool-age", "TIME", "what has waited for longer is dropped, and counted (50m)"},
                     given->age);
+  parser.add_option({"--name-cache", "DIR",
+                     "keep names there that were read from debug files, for the next start; off: nowhere "
+                     "(/var/cache/memprof/names for root, else ~/.cache/memprof/names)"},
+                    given->names);
   HttpAccessOptions access(parser);
   parser.add_option(
       {"--metrics", "FILE",
@@ -141,6 +146,7 @@ std::optional<ShipOptions> parse(const std::vector<std::string>& arguments, Give
   if (parser.is_given("--spool") && options.spool.empty())
     throw Failure("--spool: give the path of a folder");
   if (options.spool.empty() && !given->is_plan && !options.targets.empty()) options.spool = usual_spool();
+  if (parser.is_given("--name-cache")) use_own_names(names_folder_at("--name-cache", given->names));
   if (!options.metrics_file.empty()) check_output_path(options.metrics_file, true);
   for (const std::string& pid : given->pids) options.only.push_back(find_process(pid));
   return options;

@@ -14,6 +14,7 @@
 #include "memprof/host/process/process_number.h"
 #include "memprof/io/arena_profile.h"
 #include "memprof/io/http/profile_url.h"
+#include "memprof/io/names/own_names.h"
 #include "memprof/io/pyroscope/pyroscope_profile.h"
 #include "memprof/io/pyroscope/pyroscope_query.h"
 #include "profile/model/metric.h"
@@ -22,6 +23,7 @@
 #include "profile/series/series_choice.h"
 #include "profile/series/series_file.h"
 #include "profile/series/series_moment.h"
+#include "profile/symbolize/cache/name_cache.h"
 #include "profile/symbolize/debuginfod.h"
 #include "profile/symbolize/symbolizer.h"
 #include "profile/text/text_writer.h"
@@ -64,7 +66,9 @@ void symbolize_with(AskServers ask_servers, const Symbolize& symbolize) {
   profile::Debuginfod debuginfod(debuginfod_options);
   profile::SymbolizeOptions options;
   if (ask_servers == AskServers::kYes) options.debuginfod = &debuginfod;
+  options.cache = own_names();
   const profile::SymbolizeSummary summary = symbolize(options);
+  if (options.cache != nullptr) options.cache->save_if_due();
   if (!debuginfod.warning().empty()) complain("warning: " + debuginfod.warning());
   for (size_t i = 0; i < summary.warnings.size() && i < kMaxWarnings; ++i) {
     complain("warning: " + summary.warnings[i]);

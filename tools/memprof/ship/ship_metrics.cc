@@ -99,6 +99,21 @@ std::string metrics_text(const LookCounts& looks, const std::vector<TargetFigure
   return text;
 }
 
+std::string name_metrics_text(const profile::NameCacheCounts& counts) {
+  std::string text;
+  add_metric("ship_names_cached_total", "counter", "Lookups of addresses that the cache of names had.",
+             static_cast<double>(counts.cached), &text);
+  add_metric("ship_names_resolved_total", "counter",
+             "Lookups of addresses in programs and their debug files.", static_cast<double>(counts.resolved),
+             &text);
+  add_metric("ship_name_cache_failures_total", "counter",
+             "Files of the cache of names that could not be written.", static_cast<double>(counts.failures),
+             &text);
+  add_metric("ship_name_cache_bytes", "gauge", "Bytes of the cache of names when it was written last.",
+             static_cast<double>(counts.bytes), &text);
+  return text;
+}
+
 void write_metrics(const std::string& path, const std::string& text) {
   try {
     profile::write_file_atomically(path, text, profile::IfExists::kReplace);

@@ -11,6 +11,7 @@
 
 #include "memprof/ship/shipper.h"
 #include "memprof/ship/spool/target_state.h"
+#include "profile/symbolize/cache/name_cache.h"
 
 namespace memprof::cli {
 
@@ -23,6 +24,9 @@ struct TargetFigures {
 
 std::string metrics_text(const LookCounts& looks, const std::vector<TargetFigures>& targets,
                          uint64_t spool_bytes);
+
+// Of the cache of names.
+std::string name_metrics_text(const profile::NameCacheCounts& counts);
 
 // As a whole; where it cannot be written, that is said, and the shipper goes on.
 void write_metrics(const std::string& path, const std::string& text);

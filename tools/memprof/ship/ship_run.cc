@@ -16,6 +16,7 @@
 #include "memprof/console/console.h"
 #include "memprof/console/failure.h"
 #include "memprof/host/process/arena_folders.h"
+#include "memprof/io/names/own_names.h"
 #include "memprof/pressure/pressure_watch.h"
 #include "memprof/ship/looks/shipped_profile.h"
 #include "memprof/ship/scrape/listen_address.h"
@@ -28,6 +29,7 @@
 #include "memprof/ship/stop_signals.h"
 #include "profile/model/error.h"
 #include "profile/model/estimate.h"
+#include "profile/symbolize/cache/name_cache.h"
 #include "profile/text/units.h"
 
 namespace memprof::cli {
@@ -68,6 +70,32 @@ void say_end(const Shipper& shipper, Senders& senders, size_t waiting, const std
     complain("what waits is in " + shell_word(spool) + ", and is sent by the next memprof ship");
 }
 
+// The cache of names, where there is one.
+class NamesKept {
+ public:
+  std::string metrics() const {
+    return own_names() != nullptr ? name_metrics_text(own_names()->counts()) : "";
+  }
+  // Those of the first look are written when it is over, others in a while.  What goes wrong is said once.
+  void keep() {
+    if (own_names() == nullptr) return;
+    if (std::exchange(is_first_, false)) {
+      own_names()->save();
+    } else {
+      own_names()->save_if_due();
+    }
+    const std::string problem = own_names()->problem();
+    if (!problem.empty() && problem != said_) {
+      complain("ship: names are not kept for the next start: " + problem);
+    }
+    said_ = problem;
+  }
+
+ private:
+  bool is_first_ = true;
+  std::string said_;
+};
+
 // What is served to scrapers, where --listen was given.  It goes before what it names.
 class Served {
  public:
@@ -102,6 +130,7 @@ class Served {
     const std::lock_guard<std::mutex> lock(mutex_);
     act();
     if (server_ != nullptr) server_->watch(processes_);
+    names_.keep();
     health.beat();
   }
   void know(const LookCounts& counts) {
@@ -120,7 +149,7 @@ class Served {
       const std::lock_guard<std::mutex> lock(counts_mutex_);
       counts = counts_;
     }
-    return figures_(counts);
+    return figures_(counts) + names_.metrics();
   }
 
   ShippedProcesses& processes_;
@@ -129,6 +158,7 @@ class Served {
   std::mutex counts_mutex_;
   LookCounts counts_;
   std::function<std::string(const LookCounts&)> figures_;
+  NamesKept names_;
   std::unique_ptr<ScrapeServer> server_;
 };
 

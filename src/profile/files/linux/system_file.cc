@@ -48,6 +48,10 @@ std::string path_of_descriptor(int fd) {
   return path;
 }
 
+bool find_own_program(struct stat* status) {
+  return ::stat("/proc/self/exe", status) == 0;
+}
+
 int rename_to_new_name(const char* from, const char* to) {
   // By number: glibc has a function for it since 2.28 only.
   return ::syscall(SYS_renameat2, AT_FDCWD, from, AT_FDCWD, to, RENAME_NOREPLACE) == 0 ? 0 : errno;

@@ -25,10 +25,15 @@ std::string text_of(Dwarf_Die& die, unsigned name) {
   return text != nullptr ? text : "";
 }
 
+// The file of a split unit; empty: the unit is not split.
+std::string split_name(Dwarf_Die& root) {
+  const std::string name = text_of(root, DW_AT_dwo_name);
+  return name.empty() ? text_of(root, DW_AT_GNU_dwo_name) : name;
+}
+
 // libdw opens the file of a split unit itself, whatever it is, and reads it in place.
 bool is_split_file_safe(Dwarf_Die& root) {
-  std::string name = text_of(root, DW_AT_dwo_name);
-  if (name.empty()) name = text_of(root, DW_AT_GNU_dwo_name);
+  const std::string name = split_name(root);
   const std::string folder = text_of(root, DW_AT_comp_dir);
   for (const std::string& path : {name, folder + "/" + name}) {
     struct stat status{};
@@ -138,6 +143,7 @@ void DebugInfo::resolve_unit(uint64_t root_offset, const std::vector<uint64_t>& 
                              std::vector<std::vector<SourceFrame>>* frames) {
   Dwarf_Die root;
   if (dwarf_offdie(dwarf_, root_offset, &root) == nullptr) return;
+  has_split_units_ |= !split_name(root).empty();
   Dwarf_Die entries = entries_of(root, is_trusted_);
   Dwarf_Lines* lines = nullptr;
   size_t line_count = 0;

@@ -48,6 +48,9 @@ class DebugInfo {
   // as symbols count; of a call, an address inside of the instruction.  In any order; of those that open() had.
   std::vector<std::vector<SourceFrame>> frames_of(const std::vector<uint64_t>& vaddrs);
 
+  // Whether some of those frames are of files beside this one (-gsplit-dwarf), or would be if these were there.
+  bool has_split_units() const { return has_split_units_; }
+
  private:
   DebugInfo(Elf* file, bool is_trusted, Elf* alternate);
   bool begin();
@@ -63,6 +66,7 @@ class DebugInfo {
   std::unique_ptr<UnitTable> units_;
   std::unique_ptr<EntryNames> names_;
   size_t lines_read_ = 0;  // since begin()
+  bool has_split_units_ = false;
 };
 
 }  // namespace memprof::profile

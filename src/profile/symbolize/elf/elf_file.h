@@ -41,6 +41,7 @@ class ElfFile {
   // As OpenedFile has them.
   bool is_trusted() const { return file_.is_trusted; }
   uint64_t changed_unix_ns() const { return file_.changed_unix_ns; }
+  const std::string& identity() const { return file_.identity; }
 
   // The address, as symbols count, of the code at an offset in the file; nothing where no segment is loaded.
   std::optional<uint64_t> vaddr_of_offset(uint64_t file_offset) const;

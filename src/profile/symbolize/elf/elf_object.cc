@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "profile/symbolize/elf/elf_object.h"
 
+#include <elfutils/libdwfl.h>
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <utility>
 
@@ -46,23 +49,20 @@ CodeNames names_at(const std::vector<SourceFrame>& frames, const SymbolTable& sy
   return result;
 }
 
+struct Frames {
+  std::vector<std::vector<SourceFrame>> of_address;
+  bool are_of_split_files = false;
+};
+
 // Of the debug info of `file`; one entry an address.
-std::vector<std::vector<SourceFrame>> frames_in(const ElfFile& file, const std::vector<uint64_t>& vaddrs,
-                                                const NameSources& sources,
-                                                std::vector<std::string>* warnings) {
-  std::vector<std::vector<SourceFrame>> none(vaddrs.size());
-  // (Stripped files can keep the link of debug info that they do not have.)
-  if (!sources.use_debug_info || !file.has_debug_info() || vaddrs.empty()) return none;
-  const auto link = file.alternate_link();
-  auto alternate = link ? open_alternate_file(file, *link, sources.debug_root) : nullptr;
-  if (link && alternate == nullptr) alternate = open_from_server(link->build_id, sources);
-  if (link && alternate == nullptr) {
-    warnings->push_back(file.path() + ": needs " + link->path +
-                        ", which is not there; some inlined functions have no names");
-  }
+Frames frames_in(const ElfFile& file, const ElfFile* alternate, const std::vector<uint64_t>& vaddrs) {
+  Frames frames;
   const auto info = DebugInfo::open(file.handle(), file.is_trusted(),
                                     alternate != nullptr ? alternate->handle() : nullptr, vaddrs);
-  return info != nullptr ? info->frames_of(vaddrs) : none;
+  if (info != nullptr) frames.of_address = info->frames_of(vaddrs);
+  frames.are_of_split_files = info != nullptr && info->has_split_units();
+  frames.of_address.resize(vaddrs.size());
+  return frames;
 }
 
 }  // namespace
@@ -70,27 +70,69 @@ std::vector<std::vector<SourceFrame>> frames_in(const ElfFile& file, const std::
 ElfObject::ElfObject(std::unique_ptr<ElfFile> file, FindDebug find_debug)
     : file_(std::move(file)), find_debug_(find_debug) {}
 
+const ElfFile& ElfObject::described(const Others& others) const {
+  return others.debug != nullptr && others.debug->has_debug_info() ? *others.debug : *file_;
+}
+
+ElfObject::Others ElfObject::find_others(const NameSources& sources) const {
+  Others others;
+  others.debug = find_debug_(*file_, sources);
+  // (Stripped files can keep the link of debug info that they do not have.)
+  const ElfFile& file = described(others);
+  if (!sources.use_debug_info || !file.has_debug_info()) return others;
+  others.alternate_link = file.alternate_link();
+  if (!others.alternate_link) return others;
+  others.alternate = open_alternate_file(file, *others.alternate_link, sources.debug_root);
+  if (others.alternate == nullptr) {
+    others.alternate = open_from_server(others.alternate_link->build_id, sources);
+  }
+  return others;
+}
+
+std::optional<std::string> ElfObject::names_depend_on(const NameSources& sources) const {
+  found_ = find_others(sources);
+  std::string text =
+      fmt::format("elf, libdw {}, {} lines", dwfl_version(nullptr), sources.use_debug_info ? "with" : "no");
+  for (const ElfFile* file : {file_.get(), found_->debug.get(), found_->alternate.get()}) {
+    if (file != nullptr && file->identity().empty()) return std::nullopt;
+    text += file != nullptr ? fmt::format("\n{} {}", file->identity(), file->build_id()) : "\nnone";
+  }
+  return text;
+}
+
 std::vector<CodeNames> ElfObject::names_of(const std::vector<uint64_t>& vaddrs, const NameSources& sources,
                                            std::vector<std::string>* warnings) const {
-  const auto debug = find_debug_(*file_, sources);
-  const auto mini = debug == nullptr ? open_mini_symbols(*file_) : nullptr;
-  const ElfFile& described = debug != nullptr && debug->has_debug_info() ? *debug : *file_;
-  const std::vector<std::vector<SourceFrame>> frames = frames_in(described, vaddrs, sources, warnings);
+  const Others others = found_ ? std::move(*found_) : find_others(sources);
+  found_.reset();
+  const auto mini = others.debug == nullptr ? open_mini_symbols(*file_) : nullptr;
+  const ElfFile& info = described(others);
+  Frames frames;
+  frames.of_address.resize(vaddrs.size());
+  if (sources.use_debug_info && info.has_debug_info() && !vaddrs.empty()) {
+    if (others.alternate_link && others.alternate == nullptr) {
+      warnings->push_back(info.path() + ": needs " + others.alternate_link->path +
+                          ", which is not there; some inlined functions have no names");
+    }
+    frames = frames_in(info, others.alternate.get(), vaddrs);
+  }
   // Of the file's symbols only those that are asked for.
   std::vector<uint64_t> asked = vaddrs;
-  for (const std::vector<SourceFrame>& of_one : frames) {
+  for (const std::vector<SourceFrame>& of_one : frames.of_address) {
     for (const SourceFrame& frame : of_one) {
       if (frame.code != 0) asked.push_back(frame.code);
     }
   }
   SymbolTable symbols(std::move(asked));
-  for (const ElfFile* file : {file_.get(), debug.get(), mini.get()}) {
+  for (const ElfFile* file : {file_.get(), others.debug.get(), mini.get()}) {
     if (file != nullptr) symbols.add(*file);
   }
   symbols.finish();
   std::vector<CodeNames> names;
   names.reserve(vaddrs.size());
-  for (size_t i = 0; i < vaddrs.size(); ++i) names.push_back(names_at(frames[i], symbols, vaddrs[i]));
+  for (size_t i = 0; i < vaddrs.size(); ++i) {
+    names.push_back(names_at(frames.of_address[i], symbols, vaddrs[i]));
+    names.back().can_be_kept = !frames.are_of_split_files;
+  }
   return names;
 }
 

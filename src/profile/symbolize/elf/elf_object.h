@@ -33,10 +33,21 @@ class ElfObject : public ObjectFile {
   }
   std::vector<CodeNames> names_of(const std::vector<uint64_t>& vaddrs, const NameSources& sources,
                                   std::vector<std::string>* warnings) const override;
+  std::optional<std::string> names_depend_on(const NameSources& sources) const override;
 
  private:
+  // What names are read from besides the file; nullptr: it is not there, or not wanted.
+  struct Others {
+    std::unique_ptr<ElfFile> debug;
+    std::unique_ptr<ElfFile> alternate;                    // that dwz moved parts of the debug info to
+    std::optional<ElfFile::AlternateLink> alternate_link;  // whether it is there or not
+  };
+  Others find_others(const NameSources& sources) const;
+  const ElfFile& described(const Others& others) const;
+
   std::unique_ptr<ElfFile> file_;
   FindDebug find_debug_;
+  mutable std::optional<Others> found_;  // by names_depend_on(), for names_of()
 };
 
 bool is_elf(std::string_view bytes);

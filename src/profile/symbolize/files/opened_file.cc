@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "profile/symbolize/files/opened_file.h"
 
-#include <sys/stat.h>
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <cstring>
 
 #include "profile/files/regular_file.h"
@@ -18,6 +19,15 @@ namespace {
 // copied, up to this size.
 constexpr size_t kMaxForeignBytes = size_t{1} << 30;
 
+// Times of files have steps, of up to 2 s.
+constexpr uint64_t kTimeStepNs = 2'000'000'000;
+
+uint64_t now_unix_ns() {
+  using std::chrono::nanoseconds;
+  const auto now = std::chrono::system_clock::now().time_since_epoch();
+  return static_cast<uint64_t>(std::chrono::duration_cast<nanoseconds>(now).count());
+}
+
 std::string lower_case_error(int error) {
   std::string text = std::strerror(error);
   if (text.size() > 1 && text[0] >= 'A' && text[0] <= 'Z') text[0] = static_cast<char>(text[0] - 'A' + 'a');
@@ -25,6 +35,11 @@ std::string lower_case_error(int error) {
 }
 
 }  // namespace
+
+std::string identity_of(const struct stat& status) {
+  return fmt::format("{:x}:{}:{}:{}:{}", status.st_dev, status.st_ino, status.st_size,
+                     written_unix_ns(status), changed_unix_ns(status));
+}
 
 bool open_file(const std::string& path, OpenedFile* file, std::string* why) {
   struct stat status{};
@@ -49,6 +64,8 @@ bool open_file(const std::string& path, OpenedFile* file, std::string* why) {
     return false;
   }
   file->changed_unix_ns = changed_unix_ns(status);
+  if (file->is_trusted && file->changed_unix_ns + kTimeStepNs < now_unix_ns())
+    file->identity = identity_of(status);
   return true;
 }
 

@@ -40,6 +40,7 @@ struct CodeName {
 struct CodeNames {
   std::vector<CodeName> names;  // innermost first: inlined calls, then the function; empty: nothing is known
   bool has_lines = false;       // of debug info, which has files, lines and inlined calls
+  bool can_be_kept = true;      // false: they are of files, too, that names_depend_on() does not tell of
 };
 
 class ObjectFile {
@@ -62,6 +63,13 @@ class ObjectFile {
   // What is missing for more names is a line of `warnings`.
   virtual std::vector<CodeNames> names_of(const std::vector<uint64_t>& vaddrs, const NameSources& sources,
                                           std::vector<std::string>* warnings) const = 0;
+
+  // A text that is another one when names_of() may give others: which files they are read from, as the system tells files
+  // apart, and how.  Nothing: that cannot be told, or others than root and this user can change one of the files.
+  // A names_of() with the same sources that follows reads these very files.
+  virtual std::optional<std::string> names_depend_on(const NameSources& /*sources*/) const {
+    return std::nullopt;
+  }
 
  protected:
   ObjectFile() = default;

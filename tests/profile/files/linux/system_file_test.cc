@@ -88,5 +88,12 @@ TEST(SystemFile, ANewNameReplacesNothing) {
   EXPECT_EQ("new", read_file(folder.path("other")));
 }
 
+TEST(SystemFile, ThisProgramIsAFile) {
+  struct stat status{};
+  ASSERT_TRUE(find_own_program(&status));
+  EXPECT_TRUE(S_ISREG(status.st_mode));
+  EXPECT_GT(status.st_size, 10'000);
+}
+
 }  // namespace
 }  // namespace memprof::profile::system_file_test

@@ -145,6 +145,7 @@ TEST(DebugInfo, ASplitFileIsNotOpenedForAProgramThatOthersCanChange) {
     for (const auto& frames : info->frames_of(addresses)) {
       for (const SourceFrame& frame : frames) names[is_trusted] += !frame.name.linkage_name.empty();
     }
+    EXPECT_TRUE(info->has_split_units());
   }
   EXPECT_GT(names[true], addresses.size() / 2);
   EXPECT_EQ(names[false], 0u);

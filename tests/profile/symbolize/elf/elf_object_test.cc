@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <set>
+
 #include "tests/profile/symbolize/addr2line.h"
 
 namespace memprof::profile {
@@ -75,6 +77,64 @@ TEST(ElfObject, WhatWasStrippedComesFromTheDebugFileOrAServer) {
   // Of another build: it is not taken.
   sources.from_server = [](const std::string&) { return fixture::path("other"); };
   EXPECT_LT(known_of(program, whole, sources).names, known.asked);
+}
+
+TEST(ElfObject, NamesDependOnAllFilesThatTheyAreReadFrom) {
+  const auto depends = [](const std::string& program, const NameSources& sources) {
+    return opened(fixture::path(program))->names_depend_on(sources).value_or("");
+  };
+  NameSources sources;
+  sources.debug_root = "/nowhere";
+  NameSources alone = sources;
+  alone.use_debug_files = false;
+  NameSources symbols = sources;
+  symbols.use_debug_info = false;
+  std::set<std::string> seen;
+  for (const char* program : {"pie", "stripped", "linked/pie", "debug/gcc5", "debug/shared/gcc5"}) {
+    const std::string text = depends(program, sources);
+    EXPECT_NE(text, "") << program;
+    EXPECT_EQ(depends(program, sources), text);
+    EXPECT_TRUE(seen.insert(text).second) << text;
+    EXPECT_TRUE(seen.insert(depends(program, symbols)).second) << program;
+  }
+  EXPECT_TRUE(seen.insert(depends("linked/pie", alone)).second);
+  EXPECT_TRUE(seen.insert(depends("debug/shared/gcc5", alone)).second);
+  NameSources server = alone;
+  server.from_server = [](const std::string&) { return fixture::path("linked/pie.debug"); };
+  EXPECT_EQ(depends("linked/pie", server), depends("linked/pie", sources));
+  // The alternate file is part of it.
+  EXPECT_NE(depends("debug/shared/gcc5", sources).find("\nnone"), 0u);
+  EXPECT_EQ(depends("debug/shared/gcc5", sources).find("none"), std::string::npos);
+}
+
+TEST(ElfObject, NamesAreOfTheFilesThatTheyDependOn) {
+  const std::string program = fixture::path("debug/shared/gcc5");
+  std::string why;
+  const auto addresses = fixture::addresses_of_code(*ElfFile::open(fixture::path("debug/gcc5"), &why), 100);
+  std::vector<std::string> warnings;
+  const auto file = opened(program);
+  ASSERT_TRUE(file->names_depend_on({}));
+  for (int round = 0; round < 2; ++round) {  // of those files, and of files that are found then
+    const auto names = file->names_of(addresses, {}, &warnings);
+    const auto wanted = opened(program)->names_of(addresses, {}, &warnings);
+    ASSERT_EQ(names.size(), wanted.size());
+    for (size_t i = 0; i < names.size(); ++i) {
+      ASSERT_EQ(names[i].names.size(), wanted[i].names.size());
+      EXPECT_TRUE(names[i].can_be_kept);
+      for (size_t k = 0; k < names[i].names.size(); ++k)
+        EXPECT_EQ(names[i].names[k].name, wanted[i].names[k].name);
+    }
+  }
+}
+
+// The system tells nothing of files beside the program that its debug info names.
+TEST(ElfObject, NamesOfSplitFilesCannotBeKept) {
+  const std::string program = fixture::path("debug/split5");
+  std::string why;
+  const auto addresses = fixture::addresses_of_code(*ElfFile::open(program, &why), 100);
+  std::vector<std::string> warnings;
+  for (const CodeNames& one : opened(program)->names_of(addresses, {}, &warnings))
+    EXPECT_FALSE(one.can_be_kept);
 }
 
 TEST(ElfObject, ADamagedFileIsNone) {

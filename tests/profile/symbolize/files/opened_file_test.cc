@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <chrono>
+#include <vector>
 
 #include "tests/profile/symbolize/fixture.h"
 
@@ -50,6 +51,36 @@ TEST(OpenedFile, WhatOthersCanChangeIsACopy) {
   EXPECT_FALSE(file.is_trusted);
   fixture::write_file(path, "after");
   EXPECT_EQ(file.bytes(), "before");
+}
+
+TEST(OpenedFile, HasAnIdentityWhenItIsAtRest) {
+  OpenedFile file;
+  std::string why;
+  const std::string path = fixture::path("pie");
+  ASSERT_TRUE(open_file(path, &file, &why)) << why;
+  struct stat status{};
+  ASSERT_EQ(stat(path.c_str(), &status), 0);
+  EXPECT_EQ(file.identity, identity_of(status));
+  OpenedFile other;
+  ASSERT_TRUE(open_file(fixture::path("fixed"), &other, &why)) << why;
+  EXPECT_NE(file.identity, other.identity);
+  const fixture::Folder folder;
+  fixture::write_file(folder / "young", "some bytes");
+  OpenedFile young;
+  ASSERT_TRUE(open_file(folder / "young", &young, &why)) << why;
+  EXPECT_EQ(young.identity, "");
+}
+
+TEST(OpenedFile, EachPartOfAnIdentityCounts) {
+  struct stat status{};
+  ASSERT_EQ(stat(fixture::path("pie").c_str(), &status), 0);
+  std::vector<struct stat> others(5, status);
+  others[0].st_dev += 1;
+  others[1].st_ino += 1;
+  others[2].st_size += 1;
+  others[3].st_mtim.tv_nsec ^= 1;
+  others[4].st_ctim.tv_sec += 1'000'000;
+  for (const struct stat& other : others) EXPECT_NE(identity_of(other), identity_of(status));
 }
 
 TEST(OpenedFile, SaysWhyItCannotBeRead) {

@@ -35,6 +35,7 @@ TEST(ShipCommand, WrongUseIsNamed) {
       {{"--to", out, "--spool-age", "0s"}, "--spool-age"},
       {{"--to", out, "--spool-limit", "1k"}, "at least 1m"},
       {{"--to", out, "--spool", ""}, "--spool"},
+      {{"--to", out, "--name-cache", "here"}, "--name-cache: 'here' is neither the absolute path"},
       {{"--to", out, "--label", "x"}, "NAME=VALUE"},
       {{"--to", out, "--label", "a=b", "--label", "a=c"}, "given twice"},
       {{"--to", out, "--label", "host=b"}, "given twice"},

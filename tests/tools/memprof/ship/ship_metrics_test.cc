@@ -40,6 +40,16 @@ TEST(ShipMetrics, HowLongProcessesWaitedForMemoryIsThereWhereItIsKnown) {
   EXPECT_NE(metrics_text(looks, {}, 0).find("{of=\"machine\",kind=\"full\"} 0.0500\n"), std::string::npos);
 }
 
+TEST(ShipMetrics, TellsWhereNamesCameFrom) {
+  const std::string text = name_metrics_text({1000, 30, 2, 12345678901});
+  for (const char* line :
+       {"# TYPE memprof_ship_names_cached_total counter\n", "memprof_ship_names_cached_total 1000\n",
+        "memprof_ship_names_resolved_total 30\n", "memprof_ship_name_cache_failures_total 2\n",
+        "# TYPE memprof_ship_name_cache_bytes gauge\n", "memprof_ship_name_cache_bytes 12345678901\n"}) {
+    EXPECT_NE(text.find(line), std::string::npos) << line << text;
+  }
+}
+
 TEST(ShipMetrics, AFileThatCannotBeWrittenEndsNothing) {
   const testing_tools::Folder folder;
   write_metrics(folder / "gone/a.prom", "a");

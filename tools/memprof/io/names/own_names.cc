@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "memprof/io/names/own_names.h"
+
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <memory>
+#include <vector>
+
+#include "memprof/console/console.h"
+#include "memprof/console/failure.h"
+#include "profile/files/system_file.h"
+#include "profile/symbolize/cache/name_cache.h"
+
+namespace memprof::cli {
+namespace {
+
+constexpr char kVariable[] = "MEMPROF_NAME_CACHE";
+constexpr char kOff[] = "off";
+
+std::unique_ptr<profile::NameCache> g_names;
+
+// "": not set, or empty.
+std::string variable(const char* name) {
+  const char* const value = std::getenv(name);
+  return value != nullptr ? value : "";
+}
+
+bool is_absolute(const std::string& path) {
+  return !path.empty() && path[0] == '/';
+}
+
+// Names are those of this very program: of another version, they may be others.  Empty: unknown.
+std::string own_program() {
+  struct stat status{};
+  if (!profile::find_own_program(&status)) return {};
+  return std::string("memprof " MEMPROF_VERSION " ") + profile::identity_of(status);
+}
+
+}  // namespace
+
+std::optional<profile::PrivateFolder> names_folder_at(const std::string& who, const std::string& place) {
+  if (place == kOff) return std::nullopt;
+  std::string path = place;
+  while (path.size() > 1 && path.back() == '/') path.pop_back();
+  const size_t slash = path.rfind('/');
+  if (!is_absolute(path) || path.size() == 1) {
+    throw Failure(who + ": '" + place + "' is neither the absolute path of a folder nor off");
+  }
+  return profile::PrivateFolder(slash == 0 ? "/" : path.substr(0, slash), {path.substr(slash + 1)});
+}
+
+std::optional<profile::PrivateFolder> usual_names_folder() {
+  const std::string given = variable(kVariable);
+  if (!given.empty()) return names_folder_at(kVariable, given);
+  const std::vector<std::string> below = {"memprof", "names"};
+  const std::string caches = variable("MEMPROF_CACHE_DIR");
+  if (!caches.empty()) return profile::PrivateFolder(caches, below);
+  if (geteuid() == 0) return profile::PrivateFolder("/var/cache", below);
+  const std::string of_user = variable("XDG_CACHE_HOME");
+  if (is_absolute(of_user)) return profile::PrivateFolder(of_user, below);
+  const std::string home = variable("HOME");
+  if (!is_absolute(home)) return std::nullopt;
+  const std::string of_home = home + "/.cache";
+  static_cast<void>(mkdir(of_home.c_str(), 0700));  // where it is not there, nothing is kept
+  return profile::PrivateFolder(of_home, below);
+}
+
+void open_own_names() {
+  try {
+    use_own_names(usual_names_folder());
+  } catch (const Failure& failure) {
+    complain(std::string(failure.what()) + "; names are not kept");
+  }
+}
+
+void use_own_names(const std::optional<profile::PrivateFolder>& folder) {
+  g_names.reset();
+  const std::string program = own_program();
+  if (folder && !program.empty()) g_names = std::make_unique<profile::NameCache>(*folder, program);
+}
+
+profile::NameCache* own_names() {
+  return g_names.get();
+}
+
+void save_own_names() {
+  if (g_names != nullptr) g_names->save();
+}
+
+}  // namespace memprof::cli
