@@ -63,6 +63,7 @@ ArenaStacks::ArenaStacks(const std::string& path) : snapshot_(open_arena(path)) 
   info.struct_size = sizeof(info);
   if (memprof_snapshot_get_info(s, &info) != MEMPROF_OK) throw profile::Error(path + ": it cannot be read");
   rate_bytes_ = info.rate_bytes;
+  time_unix_ns_ = info.time_unix_ns;
   arena_stacks_.data = memprof_snapshot_stacks(s, &arena_stacks_.size);
   frames_.data = memprof_snapshot_frames(s, &frames_.size);
   frame_modules_.data = memprof_snapshot_frame_modules(s, &frame_modules_.size);
@@ -248,6 +249,7 @@ uint64_t ArenaStacks::modules_hash(size_t count) const {
 profile::Profile ArenaStacks::places_of(const std::vector<uint32_t>& stacks) const {
   profile::Profile profile;
   profile.from_memprof = true;
+  profile.time_unix_ns = time_unix_ns_;
   for (const Module& own : modules_) {
     const memprof_module& module = arena_modules_.data[own.index];
     profile::Mapping mapping;

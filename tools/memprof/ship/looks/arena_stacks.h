@@ -82,6 +82,7 @@ class ArenaStacks {
   std::vector<uint32_t> arena_index_;  // of each of stacks_
   MetricSums sums_{};
   uint64_t rate_bytes_ = 0;
+  uint64_t time_unix_ns_ = 0;
   bool has_lasting_keys_ = true;
 };
 
