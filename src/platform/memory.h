@@ -62,7 +62,7 @@ void drop_pages(void* start, size_t size_bytes);
 void advise_sparse(void* start, size_t size_bytes);
 
 // Tells the system that all of [start, start + size_bytes), which reserve_pages returned or a part of it, is about to be
-// touched: huge pages there, where it is large.
+// touched: they come at once, as huge pages where it is large.
 void advise_dense(void* start, size_t size_bytes);
 
 // Resident memory of the process in bytes; *max: its maximum so far; *files: the part in files and shared memory.

@@ -22,7 +22,9 @@ class IndexOfKey {
     uint32_t index_plus_one;  // 0: empty
   };
 
-  IndexOfKey() : slots_(new_slots(kFirstSlots)), count_(kFirstSlots) {}
+  // `is_dense`: time counts more than memory.
+  explicit IndexOfKey(bool is_dense)
+      : is_dense_(is_dense), slots_(new_slots(kFirstSlots)), count_(kFirstSlots) {}
   ~IndexOfKey() { release(slots_, count_); }
   IndexOfKey(const IndexOfKey&) = delete;
   IndexOfKey& operator=(const IndexOfKey&) = delete;
@@ -39,10 +41,14 @@ class IndexOfKey {
   }
 
  private:
-  static constexpr uint64_t kFirstSlots = 4096;
+  static constexpr uint64_t kFirstSlots = 1024;
 
-  static Slot* new_slots(uint64_t count) {
-    return static_cast<Slot*>(platform::reserve_pages(count * sizeof(Slot)));
+  Slot* new_slots(uint64_t count) const {
+    void* const pages = platform::reserve_pages(count * sizeof(Slot));
+    if (is_dense_ && pages != nullptr) {
+      platform::advise_dense(pages, count * sizeof(Slot));
+    }
+    return static_cast<Slot*>(pages);
   }
   static void release(Slot* slots, uint64_t count) {
     if (slots != nullptr) {
@@ -70,6 +76,7 @@ class IndexOfKey {
     count_ *= 2;
   }
 
+  const bool is_dense_;
   Slot* slots_;
   uint64_t count_;  // a power of two
   uint64_t size_ = 0;
@@ -91,7 +98,9 @@ class Snapshot::RuntimeFrames {
         names_(source->count<NameEntry>(kNameSection)),
         codes_(source->count<CodeEntry>(kCodeSection)),
         scratch_bytes_(names_ * sizeof(uint64_t) + codes_ * sizeof(uint16_t) + CodeTable::kMaxLinesBytes),
-        scratch_(static_cast<uint8_t*>(platform::reserve_pages(scratch_bytes_))) {
+        scratch_(static_cast<uint8_t*>(platform::reserve_pages(scratch_bytes_))),
+        of_frame_(source->file >= 0),
+        of_place_(source->file >= 0) {
     name_offsets_ = reinterpret_cast<uint64_t*>(scratch_);
     if (scratch_ != nullptr) {
       note_reuses(source);

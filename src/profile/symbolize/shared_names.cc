@@ -32,9 +32,10 @@ void SharedNames::add(const Profile& profile) {
     Mapping& own = all_.mappings[place->second];
     own.limit = std::max(own.limit, own.start + (mapping.limit - mapping.start));
   }
+  const std::vector<uint32_t> mappings = own_mappings(profile);
   for (const Location& location : profile.locations) {
     Place place;
-    if (!location.lines.empty() || !find_place(profile, location, &place)) continue;
+    if (!location.lines.empty() || !find_place(profile, mappings, location, &place)) continue;
     if (!locations_.emplace(place, static_cast<uint32_t>(all_.locations.size())).second) continue;
     Location own;
     own.mapping = place.first;
@@ -58,9 +59,10 @@ SymbolizeSummary SharedNames::resolve(const SymbolizeOptions& options) {
 
 void SharedNames::apply(Profile& profile) const {
   std::unordered_map<uint32_t, uint32_t> functions;  // of `all_` -> of `profile`
+  const std::vector<uint32_t> mappings = own_mappings(profile);
   for (Location& location : profile.locations) {
     Place place;
-    if (!location.lines.empty() || !find_place(profile, location, &place)) continue;
+    if (!location.lines.empty() || !find_place(profile, mappings, location, &place)) continue;
     const auto known = locations_.find(place);
     if (known == locations_.end()) continue;
     for (const Line& line : all_.locations[known->second].lines) {
@@ -79,13 +81,24 @@ void SharedNames::apply(Profile& profile) const {
   }
 }
 
-bool SharedNames::find_place(const Profile& profile, const Location& location, Place* place) const {
+std::vector<uint32_t> SharedNames::own_mappings(const Profile& profile) const {
+  std::vector<uint32_t> own;
+  own.reserve(profile.mappings.size());
+  for (const Mapping& mapping : profile.mappings) {
+    const auto known = mappings_.find(File(mapping.path, mapping.build_id, mapping.file_offset));
+    own.push_back(known != mappings_.end() ? known->second : kNoMapping);
+  }
+  return own;
+}
+
+bool SharedNames::find_place(const Profile& profile, const std::vector<uint32_t>& own_mappings,
+                             const Location& location, Place* place) {
   if (location.mapping >= profile.mappings.size()) return false;
   const Mapping& mapping = profile.mappings[location.mapping];
   if (location.address < mapping.start || location.address >= mapping.limit) return false;
-  const auto own = mappings_.find(File(mapping.path, mapping.build_id, mapping.file_offset));
-  if (own == mappings_.end()) return false;
-  *place = {own->second, location.address - mapping.start};
+  const uint32_t own = own_mappings[location.mapping];
+  if (own == kNoMapping) return false;
+  *place = {own, location.address - mapping.start};
   return true;
 }
 

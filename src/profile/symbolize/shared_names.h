@@ -42,8 +42,11 @@ class SharedNames {
   using File = std::tuple<std::string, std::string, uint64_t>;  // path, build id, offset in the file
   using Place = std::pair<uint32_t, uint64_t>;                  // mapping of `all_`, address in it
 
+  // For each mapping of the profile the one of `all_`; kNoMapping: it is not known.
+  std::vector<uint32_t> own_mappings(const Profile& profile) const;
   // false: in no file.
-  bool find_place(const Profile& profile, const Location& location, Place* place) const;
+  static bool find_place(const Profile& profile, const std::vector<uint32_t>& own_mappings,
+                         const Location& location, Place* place);
 
   Profile all_;
   size_t resolved_ = 0;  // locations of `all_` that were asked for

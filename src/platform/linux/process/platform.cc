@@ -62,10 +62,30 @@ void advise_sparse(void* start, size_t size_bytes) {
   madvise(start, size_bytes, MADV_NOHUGEPAGE);
 }
 
+namespace {
+
+// One system call in place of a fault for each page.  Kernels before 5.14 refuse it, and the pages come one by one.
+void populate(uintptr_t start, size_t size_bytes) {
+  constexpr int kPopulateWrite = 23;      // MADV_POPULATE_WRITE, which older headers do not have
+  constexpr uintptr_t kPageBytes = 4096;  // larger ones are refused, too
+  constexpr size_t kMinPages = 4;
+  const uintptr_t first = start / kPageBytes * kPageBytes;
+  const uintptr_t end = (start + size_bytes + kPageBytes - 1) / kPageBytes * kPageBytes;
+  if (end - first >= kMinPages * kPageBytes) {
+    madvise(reinterpret_cast<void*>(first), end - first, kPopulateWrite);
+  }
+}
+
+}  // namespace
+
 void advise_dense(void* start, size_t size_bytes) {
   constexpr uintptr_t kHugeBytes = uintptr_t{2} << 20;
   constexpr size_t kMinBytes = 8 * kHugeBytes;
-  if (size_bytes < kMinBytes || is_sandboxed()) {
+  if (is_sandboxed()) {
+    return;
+  }
+  if (size_bytes < kMinBytes) {
+    populate(reinterpret_cast<uintptr_t>(start), size_bytes);
     return;
   }
   // Whole ones only: no page more than is touched.

@@ -32,6 +32,10 @@ bool is_absolute(const std::string& path) {
   return !path.empty() && path[0] == '/';
 }
 
+std::string home_cache(const std::string& home) {
+  return home + "/.cache";
+}
+
 // Names are those of this very program: of another version, they may be others.  Empty: unknown.
 std::string own_program() {
   struct stat status{};
@@ -63,9 +67,7 @@ std::optional<profile::PrivateFolder> usual_names_folder() {
   if (is_absolute(of_user)) return profile::PrivateFolder(of_user, below);
   const std::string home = variable("HOME");
   if (!is_absolute(home)) return std::nullopt;
-  const std::string of_home = home + "/.cache";
-  static_cast<void>(mkdir(of_home.c_str(), 0700));  // where it is not there, nothing is kept
-  return profile::PrivateFolder(of_home, below);
+  return profile::PrivateFolder(home_cache(home), below);
 }
 
 void open_own_names() {
@@ -83,6 +85,15 @@ void use_own_names(const std::optional<profile::PrivateFolder>& folder) {
 }
 
 profile::NameCache* own_names() {
+  // Not before names are asked for; of another folder than the usual one the parent is there, or nothing is kept.
+  static const bool is_made = [] {
+    const std::string home = variable("HOME");
+    if (g_names != nullptr && is_absolute(home) && g_names->path() == home_cache(home) + "/memprof/names") {
+      static_cast<void>(mkdir(home_cache(home).c_str(), 0700));
+    }
+    return true;
+  }();
+  static_cast<void>(is_made);
   return g_names.get();
 }
 
