@@ -7,6 +7,7 @@
 
 #include <cstdlib>
 #include <memory>
+#include <mutex>
 #include <vector>
 
 #include "memprof/console/console.h"
@@ -41,6 +42,15 @@ std::string own_program() {
   struct stat status{};
   if (!profile::find_own_program(&status)) return {};
   return std::string("memprof " MEMPROF_VERSION " ") + profile::identity_of(status);
+}
+
+// Of the usual folder of a user, not before names are asked for.  That of another folder is there, or nothing is kept.
+void make_parent() {
+  const std::string home = variable("HOME");
+  if (g_names == nullptr || !is_absolute(home)) return;
+  if (g_names->path() == home_cache(home) + "/memprof/names") {
+    static_cast<void>(mkdir(home_cache(home).c_str(), 0700));
+  }
 }
 
 }  // namespace
@@ -85,15 +95,8 @@ void use_own_names(const std::optional<profile::PrivateFolder>& folder) {
 }
 
 profile::NameCache* own_names() {
-  // Not before names are asked for; of another folder than the usual one the parent is there, or nothing is kept.
-  static const bool is_made = [] {
-    const std::string home = variable("HOME");
-    if (g_names != nullptr && is_absolute(home) && g_names->path() == home_cache(home) + "/memprof/names") {
-      static_cast<void>(mkdir(home_cache(home).c_str(), 0700));
-    }
-    return true;
-  }();
-  static_cast<void>(is_made);
+  static std::once_flag is_made;
+  std::call_once(is_made, make_parent);
   return g_names.get();
 }
 
