@@ -8,7 +8,6 @@
 
 #include <cerrno>
 #include <cstring>
-#include <ctime>
 #include <memory>
 #include <random>
 #include <utility>
@@ -170,13 +169,10 @@ void PrivateFolder::touch_if_older(const std::string& name, uint64_t age_ns) con
   std::string why;
   const Descriptor folder(open(false, &why));
   struct stat status{};
-  timespec now{};
   if (folder.get() < 0 || fstatat(folder.get(), name.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0) return;
-  if (clock_gettime(CLOCK_REALTIME, &now) != 0 || now.tv_sec < 0) return;
-  const uint64_t written_ns = written_unix_ns(status);
-  const uint64_t now_ns = static_cast<uint64_t>(now.tv_sec) * 1'000'000'000;
   // (Nothing hangs on it where it cannot be set.)
-  if (written_ns + age_ns < now_ns) utimensat(folder.get(), name.c_str(), nullptr, AT_SYMLINK_NOFOLLOW);
+  if (written_unix_ns(status) + age_ns < now_unix_ns())
+    utimensat(folder.get(), name.c_str(), nullptr, AT_SYMLINK_NOFOLLOW);
 }
 
 }  // namespace memprof::profile

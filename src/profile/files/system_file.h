@@ -6,6 +6,7 @@
 
 #include <sys/stat.h>
 
+#include <chrono>
 #include <cstdint>
 #include <string>
 
@@ -25,6 +26,13 @@ uint64_t written_unix_ns(const struct stat& status);
 
 // When the contents or the inode (renamed, linked, mode changed) changed last, whichever is later.
 uint64_t changed_unix_ns(const struct stat& status);
+
+// Now, on the clock of both.
+inline uint64_t now_unix_ns() {
+  using std::chrono::nanoseconds;
+  const auto now = std::chrono::system_clock::now().time_since_epoch();
+  return static_cast<uint64_t>(std::chrono::duration_cast<nanoseconds>(now).count());
+}
 
 // The path of an open file, without symbolic links. Empty: unknown.
 std::string path_of_descriptor(int fd);

@@ -196,11 +196,12 @@ void Shipper::look_at(const std::string& hash, const Group& group, int64_t time_
     std::optional<profile::Profile> profile = std::move(here.profile);
     if (!profile && has_ended) profile = profile_of(processes_, *process);
     const bool has_levels = !has_ended || process->left.holds || here.is_oom_killed;
-    const std::optional<AllocTotals> more = if_readable([&]() -> AllocTotals {
-      if (profile) return now.add(std::move(*profile), &totals, has_levels);
-      if (has_ended) throw profile::Error("nothing is left of it");
-      return now.add(*process, &totals);
-    });
+    std::optional<AllocTotals> more;  // nothing: it cannot be read, or nothing is left of it
+    if (profile) {
+      more = now.add(std::move(*profile), &totals, has_levels);
+    } else if (!has_ended) {
+      more = if_readable([&] { return now.add(*process, &totals); });
+    }
     // What a process of a run left is in hand at the run's end.
     const bool comes_again = !has_ended || (!more && processes_.is_of_run() && process->left.path.empty());
     if (!comes_again) ended.push_back(process->arena);

@@ -15,6 +15,7 @@
 #include "memprof/io/path_pattern.h"
 #include "profile/files/base64.h"
 #include "profile/files/gzip.h"
+#include "profile/files/system_file.h"
 #include "profile/model/error.h"
 #include "profile/page/page_data.h"
 #include "profile/page/page_html.h"
@@ -107,8 +108,7 @@ nlohmann::ordered_json LivePage::timeline() const {
 void LivePage::take(profile::LiveLook look) {
   if (look.time_unix_ns == 0) {
     seconds_ = Seconds(looked_ - began_).count();
-    const auto now = std::chrono::system_clock::now().time_since_epoch();
-    timeline_.add(look, seconds_, static_cast<uint64_t>(std::chrono::nanoseconds(now).count()));
+    timeline_.add(look, seconds_, profile::now_unix_ns());
   } else {
     if (began_unix_ns_ == 0) began_unix_ns_ = look.time_unix_ns;
     seconds_ =

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "format/hash.h"
+#include "profile/files/system_file.h"
 
 namespace memprof::profile {
 namespace {
@@ -19,14 +20,8 @@ constexpr uint64_t kUsedAgainNs = 3600 * kSecondNs;  // a file that is used gets
 constexpr uint64_t kPartNs = 3600 * kSecondNs;       // whoever wrote it is gone
 constexpr char kEnd[] = ".names";
 
-uint64_t now_ns() {
-  using std::chrono::nanoseconds;
-  const auto now = std::chrono::system_clock::now().time_since_epoch();
-  return static_cast<uint64_t>(std::chrono::duration_cast<nanoseconds>(now).count());
-}
-
 bool is_older(uint64_t time_ns, uint64_t age_ns) {
-  const uint64_t now = now_ns();
+  const uint64_t now = now_unix_ns();
   return time_ns < now && now - time_ns > age_ns;
 }
 

@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <chrono>
 #include <cstring>
 
 #include "profile/files/regular_file.h"
@@ -21,12 +20,6 @@ constexpr size_t kMaxForeignBytes = size_t{1} << 30;
 
 // Times of files have steps, of up to 2 s.
 constexpr uint64_t kTimeStepNs = 2'000'000'000;
-
-uint64_t now_unix_ns() {
-  using std::chrono::nanoseconds;
-  const auto now = std::chrono::system_clock::now().time_since_epoch();
-  return static_cast<uint64_t>(std::chrono::duration_cast<nanoseconds>(now).count());
-}
 
 std::string lower_case_error(int error) {
   std::string text = std::strerror(error);

@@ -15,33 +15,24 @@
 #include "format/pprof/sample_writer.h"
 #include "profile/model/error.h"
 #include "profile/model/metric.h"
+#include "profile/symbolize/files/binary_values.h"
 
 namespace memprof::cli {
 namespace {
 
 using profile::Metric;
 using profile::metric_index;
+using profile::schema::is_gap;  // of frames that were left out
+
+std::string_view build_id_of(const memprof_module& module) {
+  return {reinterpret_cast<const char*>(module.build_id), module.build_id_size};
+}
 
 bool is_runtime_frame(uint64_t frame) {
   return (frame & MEMPROF_RUNTIME_FRAME) != 0;
 }
 
 constexpr int kModuleShift = 48;  // above any address
-
-// Stands for frames that were left out.
-bool is_gap(uint64_t frame) {
-  return profile::schema::is_gap(frame);
-}
-
-std::string hex_of(const uint8_t* bytes, size_t count) {
-  constexpr char kDigits[] = "0123456789abcdef";
-  std::string hex;
-  for (size_t i = 0; i < count; ++i) {
-    hex += kDigits[bytes[i] >> 4];
-    hex += kDigits[bytes[i] & 15];
-  }
-  return hex;
-}
 
 void add(Metric count, Metric bytes, double blocks, double sum, profile::MetricValues* values) {
   (*values)[metric_index(count)] += blocks;
@@ -241,7 +232,8 @@ uint64_t ArenaStacks::modules_hash(size_t count) const {
     hash.word(module.file_offset);
     const std::string_view path = text(module.path_offset);
     hash.bytes(path.data(), path.size());
-    hash.bytes(reinterpret_cast<const char*>(module.build_id), module.build_id_size);
+    const std::string_view build_id = build_id_of(module);
+    hash.bytes(build_id.data(), build_id.size());
   }
   return hash.value();
 }
@@ -257,7 +249,7 @@ profile::Profile ArenaStacks::places_of(const std::vector<uint32_t>& stacks) con
     mapping.limit = module.limit;
     mapping.file_offset = module.file_offset;
     mapping.path = text(module.path_offset);
-    mapping.build_id = hex_of(module.build_id, module.build_id_size);
+    mapping.build_id = profile::hex_of(build_id_of(module));
     profile.mappings.push_back(std::move(mapping));
   }
   std::map<std::tuple<uint64_t, uint32_t>, uint32_t> locations;  // by frame and module

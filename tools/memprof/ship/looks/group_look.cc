@@ -23,8 +23,10 @@ AllocTotals GroupLook::add(const ShippedProcess& process, StackTotals* before) {
   if (known.module_count > arena.module_count() || known.modules != arena.modules_hash(known.module_count)) {
     known = KnownProcess();
   }
-  known.module_count = arena.module_count();
-  known.modules = arena.modules_hash(known.module_count);
+  if (known.module_count != arena.module_count()) {
+    known.module_count = arena.module_count();
+    known.modules = arena.modules_hash(known.module_count);
+  }
   const std::vector<ArenaStacks::Stack>& there = arena.stacks();
   std::vector<uint32_t> unknown;
   for (uint32_t i = 0; i < there.size(); ++i) {

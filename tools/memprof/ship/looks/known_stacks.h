@@ -21,6 +21,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "format/hash.h"
 #include "profile/compare/merge.h"
 #include "profile/model/model.h"
 #include "profile/names/forwarders.h"
@@ -29,7 +30,7 @@ namespace memprof::cli {
 
 struct KnownProcess {
   size_t module_count = 0;
-  uint64_t modules = 0;  // ArenaStacks::modules_hash() of so many
+  uint64_t modules = Fnv1a().value();  // ArenaStacks::modules_hash() of so many
   struct Stack {
     uint64_t id;
     uint32_t row;

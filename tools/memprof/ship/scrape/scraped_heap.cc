@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cstdint>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -16,6 +15,7 @@
 #include "memprof/ship/looks/alloc_totals.h"
 #include "memprof/ship/looks/shipped_profile.h"
 #include "profile/compare/merge.h"
+#include "profile/files/system_file.h"
 #include "profile/fleet/fleet.h"
 #include "profile/model/error.h"
 #include "profile/text/markup/json_text.h"
@@ -195,9 +195,7 @@ std::string scraped_heap(ShippedProcesses& processes, const ScrapeQuery& query, 
   }
   if (seen == 0) throw ScrapeRefusal(kHttpNotFound, "the process has ended");
   profile::Profile profile = shipped_view(merger.take());
-  const auto now = std::chrono::system_clock::now().time_since_epoch();
-  profile.time_unix_ns =
-      static_cast<uint64_t>(std::chrono::duration_cast<std::chrono::nanoseconds>(now).count());
+  profile.time_unix_ns = profile::now_unix_ns();
   profile.comments = {fmt::format("served by memprof: what was allocated is that since the start; of {} {}",
                                   seen, seen == 1 ? "process" : "processes")};
   return write_shipped(std::move(profile), {}, metric).pprof;
